@@ -266,7 +266,7 @@ func TestRememberedByPeer(t *testing.T) {
 func TestNotStorable(t *testing.T) {
 	b := newBench(t)
 	for text, title := range map[string]string{
-		`backend "nowhere" {}`: "Unsupported backend type", "cloud {}": "Unsupported backend type", "encryption {\n state {}\n }": badEncryption,
+		`backend "nowhere" {}`: "Unsupported backend type", `backend "cloud" {}`: "Unsupported backend type", "cloud {}": "Failed to open the state store", "encryption {\n state {}\n }": badEncryption,
 	} {
 		b.configure(text)
 		if b.opens() {

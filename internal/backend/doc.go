@@ -33,13 +33,14 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/store/httpstore"
 	"github.com/lethe-iac/lethe/internal/state/store/kubestore"
 	"github.com/lethe-iac/lethe/internal/state/store/pgstore"
+	"github.com/lethe-iac/lethe/internal/state/store/remotestore"
 	"github.com/lethe-iac/lethe/internal/state/store/s3store"
 	"github.com/lethe-iac/lethe/internal/workspace"
 	"github.com/zclconf/go-cty/cty"
 )
 
 // Drivers are the kinds of store that there are.
-var Drivers = store.Drivers{store.LocalDriver, store.MemoryDriver, azurestore.Driver, consulstore.Driver, httpstore.Driver, gcsstore.Driver, kubestore.Driver, pgstore.Driver, s3store.Driver}
+var Drivers = store.Drivers{store.LocalDriver, store.MemoryDriver, azurestore.Driver, consulstore.Driver, httpstore.Driver, gcsstore.Driver, kubestore.Driver, pgstore.Driver, remotestore.Driver, s3store.Driver}
 
 // Directory is a working directory as far as its states are concerned.
 type Directory struct {
@@ -50,6 +51,8 @@ type Directory struct {
 	Root func() *config.Module
 	// Static evaluates what may stand in a backend block.
 	Static func(root *config.Module) *frame.StaticFrame
+	// Hosts know what hosts offer, and who asks them.
+	Hosts store.Hosts
 	// Agent is how clients of stores name themselves to servers.
 	Agent string
 	// Secret is called with what is secret in the settings of a store or of an encryption, and where it stands. It
@@ -98,10 +101,10 @@ func (s settings) same(as settings) bool {
 	return s.driver.Name == as.driver.Name && s.kept().RawEquals(as.kept())
 }
 
-// block is the backend block; nil without one.
+// block is the backend or the cloud block; nil without one.
 func (d *Directory) block() *config.Backend {
 	if m := d.Root(); m != nil {
-		return m.Backend
+		return m.Stored()
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -66,22 +67,16 @@ func (d *Directory) Encryption() (*Encryption, bool) {
 }
 
 func (d *Directory) encryption() (*Encryption, bool) {
-	root := d.Root()
-	said, ok := config.ReadEncryption(root, d.Env.Getenv(config.EncryptionVariable), config.Options{Limits: d.Limits}, d.Env.Bag)
+	said, ok := d.saidOfEncryption()
 	if said == nil || !ok {
 		return &Encryption{}, ok
 	}
+	root := d.Root()
 	if root == nil {
 		root = &config.Module{Dir: d.Env.Dir}
 	}
-	b := &encryptionBuilder{d: d, said: said, static: d.Static(root), sources: map[string]*crypt.Source{}, ciphers: map[string]*crypt.Cipher{}, ok: true}
-	for _, p := range said.Providers {
-		b.known(p, "key_provider", crypt.ProviderKinds)
-	}
-	for _, m := range said.Methods {
-		b.known(m, "method", crypt.MethodKinds)
-	}
 	out := &Encryption{remote: map[string]*crypt.Target{}}
+	b := d.builder(said, d.Static(root))
 	if !b.ok {
 		return out, false
 	}
@@ -92,6 +87,41 @@ func (d *Directory) encryption() (*Encryption, bool) {
 	return out, b.ok
 }
 
+// CheckEncryption reports what is wrong with all that is said of encryption, as far as it can be told without values
+// that the configuration does not have. No key is asked for, and no part is made.
+func (d *Directory) CheckEncryption(static *frame.StaticFrame) {
+	said, ok := d.saidOfEncryption()
+	if said == nil || !ok {
+		return
+	}
+	b := d.builder(said, static)
+	if b.checking = true; !b.ok {
+		return
+	}
+	for _, p := range said.Providers {
+		b.source(p.EncryptionRef)
+	}
+	for _, m := range said.Methods {
+		b.cipher(m.EncryptionRef)
+	}
+	for _, name := range slices.Sorted(maps.Keys(said.Remote)) {
+		b.target(said.Remote[name])
+	}
+	b.target(said.State)
+	b.target(said.Plan)
+}
+
+func (d *Directory) saidOfEncryption() (*config.Encryption, bool) {
+	return config.ReadEncryption(d.Root(), d.Env.Getenv(config.EncryptionVariable), config.Options{Limits: d.Limits}, d.Env.Bag)
+}
+
+func (d *Directory) builder(said *config.Encryption, static *frame.StaticFrame) *encryptionBuilder {
+	b := &encryptionBuilder{d: d, said: said, static: static, sources: map[string]*crypt.Source{}, ciphers: map[string]*crypt.Cipher{}, ok: true}
+	known(b, said.Providers, "key_provider", crypt.ProviderKinds)
+	known(b, said.Methods, "method", crypt.MethodKinds)
+	return b
+}
+
 // encryptionBuilder evaluates the parts of an encryption that are in use.
 type encryptionBuilder struct {
 	d       *Directory
@@ -100,7 +130,9 @@ type encryptionBuilder struct {
 	sources map[string]*crypt.Source
 	ciphers map[string]*crypt.Cipher
 	way     []string // the key providers that are being made
-	ok      bool
+	// checking makes no parts, and bears with what is not known and with methods that only the variable names.
+	checking bool
+	ok       bool
 }
 
 func (b *encryptionBuilder) error(at diag.Range, format string, a ...any) {
@@ -108,21 +140,13 @@ func (b *encryptionBuilder) error(at diag.Range, format string, a ...any) {
 	b.d.Env.Bag.Add(diag.Errorf(badEncryption, format, a...).At(at))
 }
 
-// elsewhere are key providers of OpenTofu that are not there.
-var elsewhere = map[string]string{
-	"aws_kms": "AWS KMS", "gcp_kms": "Google Cloud KMS", "azure_vault": "Azure Key Vault",
-}
-
-// known holds the type of a part against those that there are.
-func (b *encryptionBuilder) known(p *config.EncryptionPart, word string, kinds crypt.Kinds) {
-	if kinds.Has(p.Type) {
-		return
+// known holds the types of parts against those that there are.
+func known[M any](b *encryptionBuilder, parts []*config.EncryptionPart, word string, kinds crypt.Kinds[M]) {
+	for _, p := range parts {
+		if _, ok := kinds.Find(p.Type); !ok {
+			b.error(p.Range, "There is no %s of the type %q. There are: %s.", word, p.Type, strings.Join(kinds.Names(), ", "))
+		}
 	}
-	if service := elsewhere[p.Type]; service != "" && word == "key_provider" {
-		b.error(p.Range, "The key provider %q of OpenTofu is not there: no client of %s is built in. The key provider \"external\" takes keys of a program, which may ask it. There are: %s.", p.Type, service, strings.Join(kinds.Names(), ", "))
-		return
-	}
-	b.error(p.Range, "There is no %s of the type %q. There are: %s.", word, p.Type, strings.Join(kinds.Names(), ", "))
 }
 
 // target evaluates a block that says which method is used.
@@ -137,6 +161,8 @@ func (b *encryptionBuilder) target(t *config.EncryptionTarget) *crypt.Target {
 		case !ok:
 			b.ok = false
 			return nil
+		case b.checking && !v.Raw.IsKnown():
+			return nil
 		case v.Raw.Type() != cty.Bool || !v.Raw.IsKnown() || v.Raw.IsNull():
 			b.error(t.Enforced.Range(), "The argument \"enforced\" is to be true or false.")
 			return nil
@@ -145,7 +171,7 @@ func (b *encryptionBuilder) target(t *config.EncryptionTarget) *crypt.Target {
 	}
 	for f := t; f != nil; f = f.Fallback {
 		if f.Method == nil {
-			if f == t {
+			if f == t && !b.checking {
 				b.error(f.Range, "The block %q names no method: neither the configuration nor %s sets \"method\" in it. Nothing is read or written otherwise than it asks for.", t.Block, config.EncryptionVariable)
 			}
 			return nil
@@ -154,7 +180,7 @@ func (b *encryptionBuilder) target(t *config.EncryptionTarget) *crypt.Target {
 		if c == nil {
 			return nil
 		}
-		if out.Enforced && c.Method == nil {
+		if out.Enforced && f.Method.Type == "unencrypted" {
 			b.error(f.Method.Range, "The block %q says enforced = true, and its method %s encrypts nothing. Use another method, or set enforced = false until everything is encrypted.", t.Block, c.Name)
 			return nil
 		}
@@ -178,24 +204,10 @@ func (b *encryptionBuilder) cipher(ref config.EncryptionRef) *crypt.Cipher {
 		b.error(ref.Range, "There is no method %q %q in the encryption block.", ref.Type, ref.Name)
 		return nil
 	}
-	kind, _ := crypt.MethodKinds.Find(ref.Type)
-	s, ok := b.settings(m, kind.Schema, name)
-	if !ok || !b.uses(m, kind.Keys, crypt.KeysArgument, name) {
-		return nil
+	if method, keys, _, ok := evaluate(b, m, name, crypt.KeysArgument, crypt.MethodKinds); ok {
+		b.ciphers[name] = &crypt.Cipher{Name: name, Method: method, Keys: keys}
 	}
-	c := &crypt.Cipher{Name: name}
-	if m.Uses != nil {
-		if c.Keys = b.source(*m.Uses); c.Keys == nil {
-			return nil
-		}
-	}
-	var err error
-	if c.Method, err = kind.Make(s); err != nil {
-		b.error(m.Range, "%s cannot be used: %s.", name, err)
-		return nil
-	}
-	b.ciphers[name] = c
-	return c
+	return b.ciphers[name]
 }
 
 // source evaluates a key provider.
@@ -215,56 +227,64 @@ func (b *encryptionBuilder) source(ref config.EncryptionRef) *crypt.Source {
 		b.error(ref.Range, "There is no key provider %q %q in the encryption block.", ref.Type, ref.Name)
 		return nil
 	}
-	kind, _ := crypt.ProviderKinds.Find(ref.Type)
-	s, ok := b.settings(p, kind.Schema, name)
-	if !ok || !b.uses(p, kind.Chain, crypt.ChainArgument, name) {
+	provider, chain, s, ok := evaluate(b, p, name, crypt.ChainArgument, crypt.ProviderKinds)
+	if !ok {
 		return nil
 	}
-	out := &crypt.Source{Name: name, Meta: name}
-	if alias, ok := s.Text(crypt.AliasArgument); ok && alias != "" {
-		out.Meta = alias
+	if b.checking {
+		b.sources[name] = &crypt.Source{Name: name}
+		return b.sources[name]
 	}
-	if p.Uses != nil {
-		if out.Chain = b.source(*p.Uses); out.Chain == nil {
-			return nil
-		}
-	}
-	if _, set := s.Text("passphrase"); kind.Name == "pbkdf2" && set == (p.Uses != nil) {
+	if _, set := s.Text("passphrase"); p.Type == "pbkdf2" && set == (chain != nil) {
 		b.error(p.Range, "%s needs either a \"passphrase\" or a \"chain\" to another key provider.", name)
 		return nil
 	}
-	var err error
-	if out.Provider, err = kind.Make(s); err != nil {
-		b.error(p.Range, "%s cannot be used: %s.", name, err)
-		return nil
+	out := &crypt.Source{Name: name, Meta: name, Provider: provider, Chain: chain}
+	if alias, ok := s.Text(crypt.AliasArgument); ok && alias != "" {
+		out.Meta = alias
 	}
 	b.sources[name] = out
 	return out
 }
 
-// uses holds a reference to a key provider against what the kind of a part takes.
-func (b *encryptionBuilder) uses(p *config.EncryptionPart, need crypt.Need, argument, name string) bool {
+// evaluate makes a part, and what it refers to by the argument, nil for nothing. s are its settings.
+func evaluate[M any](b *encryptionBuilder, p *config.EncryptionPart, name, argument string, kinds crypt.Kinds[M]) (made M, uses *crypt.Source, s store.Settings, ok bool) {
+	kind, _ := kinds.Find(p.Type)
+	s, ok = b.settings(p, kind.Schema, name)
 	switch {
-	case p.Uses != nil && need == crypt.Never:
+	case !ok:
+		return made, nil, s, false
+	case p.Uses != nil && kind.Argument == crypt.Never:
 		b.error(p.Uses.Range, "%s takes no %q.", name, argument)
-	case p.Uses == nil && need == crypt.Always:
+		return made, nil, s, false
+	case p.Uses == nil && kind.Argument == crypt.Always:
 		b.error(p.Range, "%s needs %q: a reference to a key provider, such as key_provider.pbkdf2.main.", name, argument)
-	default:
-		return true
+		return made, nil, s, false
+	case p.Uses != nil:
+		if uses = b.source(*p.Uses); uses == nil {
+			return made, nil, s, false
+		}
 	}
-	return false
+	if b.checking {
+		return made, uses, s, true
+	}
+	made, err := kind.Make(s)
+	if err != nil {
+		b.error(p.Range, "%s cannot be used: %s.", name, err)
+	}
+	return made, uses, s, err == nil
 }
 
 // settings evaluates the settings of a part. Secrets in them are told to the guard.
 func (b *encryptionBuilder) settings(p *config.EncryptionPart, sch *crypt.Schema, name string) (store.Settings, bool) {
 	v, ok := b.static.Body(p.Body, sch, "encryption", b.d.Env.Bag)
-	if ok && !v.Raw.IsWhollyKnown() {
+	if ok && !b.checking && !v.Raw.IsWhollyKnown() {
 		b.error(p.Range, "The settings of %s have to be known before anything is planned.", name)
 		ok = false
 	}
-	if !ok {
-		b.ok = false
-		return store.Settings{}, false
+	if !ok || b.checking {
+		b.ok = b.ok && ok
+		return store.Settings{}, ok
 	}
 	s := b.d.storeSettings(sch, v.Raw, "the settings of "+name)
 	if s.Learn != nil {
@@ -284,6 +304,14 @@ func (d *Directory) sealed(st store.Store) (store.Store, bool) {
 	e, ok := d.Encryption()
 	if !ok || e.State == nil {
 		return st, ok
+	}
+	if plain, ok := store.As[store.Plain](st); ok && e.State.Encrypts() {
+		problem := diag.Errorf(badEncryption, "The configuration encrypts states, and this backend cannot keep encrypted ones: %s. Let the database encrypt its files, or use another layout or backend.", plain.Plain())
+		if b := d.block(); b != nil {
+			problem = problem.At(b.Range)
+		}
+		d.Env.Bag.Add(problem)
+		return nil, false
 	}
 	return crypt.Around(st, e.State), true
 }

@@ -2,12 +2,15 @@ package backend
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/state/store/remotestore"
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
@@ -26,6 +29,9 @@ func (d *Directory) Init(ctx context.Context, req InitRequest) (configured strin
 	before, ok := d.remembered()
 	if !ok && !req.Reconfigure {
 		return "", false
+	}
+	if before != nil && before.Type == remotestore.Cloud.Name && next.driver.Name == before.Type {
+		req.Reconfigure = true // another workspace is chosen, as Terraform has it: what is in the former one stays there
 	}
 	block := d.block()
 	was := implied()
@@ -56,11 +62,36 @@ func (d *Directory) try(ctx context.Context, s settings) bool {
 	if !ok {
 		return false
 	}
-	if _, err := st.List(ctx); err != nil {
+	names, err := st.List(ctx)
+	if named, ok := store.As[store.Namer](st); ok && err == nil {
+		err = named.Prepare(ctx)
+	}
+	if err != nil {
 		d.Env.Bag.Add(diag.Errorf("Failed to use the backend", "%s.", err))
 		return false
 	}
-	return true
+	return d.reselect(names)
+}
+
+// reselect sees to it that the selected workspace is one of the store, for one that does not have the default one.
+func (d *Directory) reselect(names []string) bool {
+	selected := d.Env.Selected()
+	switch {
+	case slices.Contains(names, selected) || slices.Contains(names, store.Default):
+		return true
+	case len(names) == 1 && d.Env.Getenv(workspace.Variable) == "":
+		if err := d.Env.Select(names[0]); err != nil {
+			d.Env.Bag.Add(diag.Errorf("Failed to select the workspace", "%s.", err))
+			return false
+		}
+		return true
+	}
+	there := "There are none yet: make one with \"lethe workspace new NAME\""
+	if len(names) > 0 {
+		there = "Select one of these with \"lethe workspace select NAME\" or TF_WORKSPACE: " + strings.Join(names, ", ")
+	}
+	d.Env.Bag.Add(diag.Errorf(fmt.Sprintf("Workspace %q doesn't exist.", selected), "It is the selected one, and the backend has no workspace of that name. %s.", there))
+	return false
 }
 
 // migrate moves the states of one store into another, if there are any and the user agrees.
@@ -76,6 +107,16 @@ func (d *Directory) migrate(ctx context.Context, was, next settings, configured 
 	}
 	if sameFiles(from, to) {
 		return true
+	}
+	if sharer, ok := store.As[store.Sharer](to); ok {
+		if a, b, shared := sharer.Share(from); shared {
+			if from = a; a == nil {
+				return true
+			}
+			if to, ok = d.sealed(b); !ok {
+				return false
+			}
+		}
 	}
 	names, ok := d.filled(ctx, from)
 	if !ok || len(names) == 0 {
@@ -147,7 +188,9 @@ func (d *Directory) copyState(ctx context.Context, w way, moves bool, req InitRe
 	if !target.Put(source.Snapshot()) {
 		return false
 	}
-	if copied, ok := workspace.Read(ctx, d.Env, w.to, w.target); !ok || copied.Digest() != source.Snapshot().Digest() {
+	// What is written is the state as this program spells it, which is not how another has: of checks Terraform keeps no order.
+	written, err := source.Snapshot().Bytes()
+	if copied, ok := workspace.Read(ctx, d.Env, w.to, w.target); err != nil || !ok || copied.Digest() != state.DigestOf(written) {
 		d.Env.Bag.Add(diag.Errorf("The copy of the state is another", "What the new backend gives as the state of the workspace %q is not what was written there. The previous backend still has it.", w.target))
 		return false
 	}

@@ -88,7 +88,7 @@ func (d *Directory) remember(declared, s settings, bag *diag.Bag) bool {
 		}
 		return err == nil
 	}
-	text, err := ctyjson.Marshal(s.kept(), s.config.Type())
+	text, err := ctyjson.Marshal(s.kept(), s.driver.Schema.Type())
 	if err == nil {
 		b := &initialized{Type: s.driver.Name, Config: text, Block: declared.fingerprint()}
 		text, err = json.MarshalIndent(remembered{Version: 3, Terraform: d.Env.Version, Backend: b}, "", "  ")

@@ -24,6 +24,10 @@ func (d *Directory) Open(ctx context.Context, f Files) (*Opened, bool) {
 		return nil, false
 	}
 	o := &Opened{Store: st, Type: current.driver.Name}
+	if named, ok := store.As[store.Namer](st); ok && !known && named.Only() != "" {
+		d.uninitialized(fmt.Sprintf("Initial configuration of the requested backend %q", current.driver.Name), fmt.Sprintf("The workspace is %q there, and init makes it the selected one here.", named.Only()))
+		return nil, false
+	}
 	if !known && f.In == "" {
 		if !d.settled(ctx, current, st) {
 			return nil, false
@@ -108,7 +112,7 @@ func backendSettings(driver store.Driver) string {
 }
 
 func (d *Directory) storeSettings(sch *schema.Block, config cty.Value, where string) store.Settings {
-	s := store.Settings{Config: config, Schema: sch, Dir: d.Env.Dir, FS: d.Env.FS, Getenv: d.Env.Getenv, Agent: d.Agent}
+	s := store.Settings{Config: config, Schema: sch, Dir: d.Env.Dir, FS: d.Env.FS, Getenv: d.Env.Getenv, Agent: d.Agent, Hosts: d.Hosts}
 	if d.Secret != nil {
 		s.Learn = func(text string) { d.Secret(text, where) }
 	}

@@ -14,16 +14,25 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/state/store/remotestore"
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
 func (d *Directory) driver(name string, at diag.Range) (store.Driver, bool) {
-	driver, ok := Drivers.Find(name)
+	driver, ok := find(name)
 	if !ok {
 		d.Env.Bag.Add(noDriver(name).At(at))
 	}
 	return driver, ok
+}
+
+// find gives a kind of store: the cloud block asks for one that no backend block names.
+func find(name string) (store.Driver, bool) {
+	if name == remotestore.Cloud.Name {
+		return remotestore.Cloud, true
+	}
+	return Drivers.Find(name)
 }
 
 func noDriver(name string) diag.Diagnostic {
@@ -33,7 +42,9 @@ func noDriver(name string) diag.Diagnostic {
 		why = fmt.Sprintf("The backend %q went away with Terraform 1.3. To move the state, configure another backend with Terraform 1.2, and run its init -migrate-state.", name)
 	case "azure":
 		why = "The backend \"azure\" is named \"azurerm\" now."
-	case "cos", "oss", "oci", "remote":
+	case "cloud":
+		why = "The settings of the backend \"cloud\" stand in a block \"cloud\" of their own, beside no \"backend\" block."
+	case "cos", "oss", "oci":
 		why = fmt.Sprintf("The backend %q of Terraform and OpenTofu is not there. A state can be moved with one of them: configure a backend that is there, and run its init -migrate-state.", name)
 	}
 	return diag.Errorf("Unsupported backend type", "%s Available are: %s.", why, strings.Join(Drivers.Names(), ", "))
@@ -41,15 +52,15 @@ func noDriver(name string) diag.Diagnostic {
 
 // declared are the settings of the backend block; those of the working directory without one.
 func (d *Directory) declared() (settings, bool) {
-	root := d.Root()
-	if !d.storable(root) {
-		return settings{}, false
-	}
-	if root == nil || root.Backend == nil {
+	root, b := d.Root(), d.block()
+	if b == nil {
 		return implied(), true
 	}
-	b := root.Backend
 	driver, ok := d.driver(b.Type, b.Range)
+	if ok && root.Cloud == nil && driver.Name == remotestore.Cloud.Name {
+		d.Env.Bag.Add(noDriver(b.Type).At(b.Range))
+		ok = false
+	}
 	if !ok {
 		return settings{}, false
 	}
@@ -63,7 +74,7 @@ func (d *Directory) declared() (settings, bool) {
 
 // SecretIn tells of the settings of a kind of store which of them are secrets by themselves.
 func SecretIn(backend string) func(cty.Path) bool {
-	driver, _ := Drivers.Find(backend)
+	driver, _ := find(backend)
 	return func(path cty.Path) bool {
 		if driver.Schema == nil {
 			return false
@@ -99,15 +110,6 @@ func (s settings) with(declared settings) settings {
 	}
 	s.config, s.ephemeral = cty.ObjectVal(attrs), declared.ephemeral
 	return s
-}
-
-// storable refuses to keep a state in a file that belongs elsewhere.
-func (d *Directory) storable(root *config.Module) bool {
-	if root == nil || root.Cloud == nil {
-		return true
-	}
-	d.Env.Bag.Add(diag.Errorf("Unsupported backend type", "A cloud block asks for HCP Terraform, or something of its kind, to keep the state, and there is no such store here. Available backends are: %s.", strings.Join(Drivers.Names(), ", ")).At(root.Cloud.Range))
-	return false
 }
 
 // implied are the settings where nothing is declared.

@@ -10,6 +10,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/workspacecmd"
 )
 
+var helpCommand = &base.Command{
+	Name: "help", Args: "[command]", Short: "Show this help output, or the help for a specified subcommand", Hidden: true,
+	Long: "Shows what a command does and which options it takes.",
+}
+
 // aliases are other names of commands.
 var aliases = map[string]string{
 	"state ls": "state list", "state move": "state mv", "state remove": "state rm",
@@ -29,8 +34,8 @@ func commands() []*base.Command {
 		devcmd.Console, devcmd.Explain, devcmd.Fmt, workspacecmd.ForceUnlock, initcmd.Get, devcmd.Graph, runcmd.Import,
 		logincmd.Login, logincmd.Logout,
 		devcmd.Metadata, devcmd.Modules, devcmd.Output, devcmd.Providers, devcmd.ProvidersLock, devcmd.ProvidersMirror, devcmd.ProvidersSchema, runcmd.Refresh, devcmd.Show,
-		statecmd.List, statecmd.Mv, statecmd.Pull, statecmd.Push, statecmd.ReplaceProvider,
-		statecmd.Rm, statecmd.Show, statecmd.Taint, statecmd.Untaint, devcmd.Vendor, devcmd.Version,
+		statecmd.Diff, statecmd.History, statecmd.List, statecmd.Mv, statecmd.Pull, statecmd.Push, statecmd.ReplaceProvider,
+		statecmd.Restore, statecmd.Rm, statecmd.Show, statecmd.Taint, statecmd.Untaint, devcmd.Vendor, devcmd.Version,
 		workspacecmd.Delete, workspacecmd.List, workspacecmd.New, workspacecmd.Select, workspacecmd.Show,
 		helpCommand,
 	}

@@ -6,11 +6,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 )
 
-var helpCommand = &base.Command{
-	Name: "help", Args: "[command]", Short: "Show this help output, or the help for a specified subcommand", Hidden: true,
-	Long: "Shows what a command does and which options it takes.",
-}
-
 func init() { helpCommand.Setup = base.NoFlags(runHelp) } // it looks at the list that it is part of
 
 func runHelp(_ context.Context, c *base.Call) int {

@@ -25,9 +25,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// Env is what the program sees of the world.
-type Env = base.Env
-
 // Version is the program's number.
 const Version = base.Version
 
@@ -74,56 +71,6 @@ func Main(env Env) int {
 	return env.Run(cmd, rest)
 }
 
-// global handles what stands before the command: -chdir, -help, -version.
-func global(e *Env) ([]string, bool) {
-	args := e.Args
-	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
-		name := "-" + strings.TrimLeft(args[0], "-")
-		switch {
-		case name == "-help" || name == "-h":
-			return append([]string{"help"}, args[1:]...), true
-		case name == "-version" || name == "-v":
-			return append([]string{"version"}, args[1:]...), true
-		case name == "-json" && len(args) > 1 && slices.Contains([]string{"version", "v"}, strings.TrimLeft(args[1], "-")):
-			return []string{"version", "-json"}, true // as Terraform and OpenTofu take it
-		case name == "-chdir" || name == "-chdir=": // an empty one is a variable that was not set
-			fmt.Fprintln(e.Stderr, "Error: -chdir needs a directory, as in -chdir=DIR.")
-			return nil, false
-		case strings.HasPrefix(name, "-chdir="):
-			if !e.Chdir(strings.TrimPrefix(name, "-chdir=")) {
-				return nil, false
-			}
-			args = args[1:]
-		default:
-			option, _, _ := strings.Cut(name, "=")
-			fmt.Fprintf(e.Stderr, "Error: %s is not a global option.%s Options of a command stand after its name.\n", args[0], base.MeantOption(option, []string{"-chdir", "-help", "-version"}))
-			return nil, false
-		}
-	}
-	return args, true
-}
-
-// find looks for the longest command name that the arguments begin with.
-func find(args []string) (*base.Command, []string) {
-	for n := min(2, len(args)); n > 0; n-- {
-		name := strings.Join(args[:n], " ")
-		if of, ok := aliases[name]; ok {
-			name = of
-		}
-		for _, c := range commands() {
-			if c.Name == name {
-				return c, args[n:]
-			}
-		}
-	}
-	return nil, args
-}
-
-func wantsHelp(arg string) bool {
-	name := strings.TrimLeft(arg, "-")
-	return name != arg && (name == "help" || name == "h")
-}
-
 func noCommand(e *Env, args []string) int {
 	var names []string
 	for _, c := range commands() {
@@ -150,18 +97,6 @@ func noCommand(e *Env, args []string) int {
 	fmt.Fprintf(e.Stderr, "Lethe has no command named %q.%s", args[0], diag.Meant(diag.Suggest(args[0], names)))
 	fmt.Fprint(e.Stderr, "\n\nTo see all of Lethe's top-level commands, run:\n  lethe -help\n\n")
 	return base.ExitError
-}
-
-// withDefaults puts TF_CLI_ARGS and TF_CLI_ARGS_<command> before the arguments.
-func withDefaults(e *Env, cmd *base.Command, args []string) ([]string, error) {
-	for _, name := range []string{"TF_CLI_ARGS_" + strings.ReplaceAll(cmd.Name, " ", "_"), "TF_CLI_ARGS"} {
-		extra, err := splitShell(e.Getenv(name))
-		if err != nil {
-			return nil, fmt.Errorf("the variable %s cannot be read as arguments: %w", name, err)
-		}
-		args = append(extra, args...)
-	}
-	return args, nil
 }
 
 // usage is the list of commands.

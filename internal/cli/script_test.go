@@ -59,7 +59,7 @@ func TestScripts(t *testing.T) {
 
 // servers gives scripts the commands that run servers of their own.
 func servers(t *testing.T, p testscript.Params) {
-	p.Cmds["registry"], p.Cmds["git"], p.Cmds["stateserver"] = registryOf(t), git, stateServerOf(t)
+	p.Cmds["registry"], p.Cmds["git"], p.Cmds["stateserver"], p.Cmds["tfe"] = registryOf(t), git, stateServerOf(t), tfe
 }
 
 // script is one of the files that TestScripts runs.

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"fmt"
 	"net/http/httptest"
 	"os"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/lethe-iac/lethe/internal/state/store/remotestore/tfetest"
 	"github.com/lethe-iac/lethe/internal/state/store/storetest"
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -60,5 +62,61 @@ func stateServerOf(t *testing.T) func(*testscript.TestScript, bool, []string) {
 		default:
 			ts.Fatalf("usage: stateserver [requests FILE | cut N [late] | lock ID]")
 		}
+	}
+}
+
+// tfeServers are the services of the scripts that run, by their directories.
+var tfeServers sync.Map
+
+type tfeServer struct {
+	storetest.Cutter
+	service tfetest.Service
+}
+
+// tfe starts a service with the API of HCP Terraform for a script, as the host tfe.test, and speaks for it:
+//
+//	tfe                      starts it; the token is a canary in $TF_TOKEN_tfe_test, the organization is net
+//	tfe add NAME MODE TAG... makes a workspace with that execution mode
+//	tfe version NAME VERSION sets the version of Terraform of a workspace
+//	tfe requests FILE        writes down the requests so far
+//	tfe cut N [late]         breaks the connection of the N-th request from now on, late: after it was handled
+func tfe(ts *testscript.TestScript, neg bool, args []string) {
+	dir := ts.MkAbs(".")
+	if len(args) == 0 {
+		s := &tfeServer{}
+		s.Handler = &s.service
+		server := httptest.NewServer(s)
+		server.Config.ErrorLog = nil
+		tfeServers.Store(ts.Getenv("WORK"), s)
+		ts.Defer(func() {
+			tfeServers.Delete(ts.Getenv("WORK"))
+			server.Close()
+		})
+		rc := ts.Getenv("TF_CLI_CONFIG_FILE")
+		text, err := os.ReadFile(rc)
+		ts.Check(err)
+		text = fmt.Appendf(text, "host \"tfe.test\" {\n  services = {\n    \"tfe.v2\" = %[1]q\n    \"tfe.v2.1\" = %[1]q\n    \"tfe.v2.2\" = %[1]q\n    \"state.v2\" = %[1]q\n  }\n}\n", server.URL+"/api/v2/")
+		ts.Check(os.WriteFile(rc, text, 0o600))
+		ts.Setenv("TF_TOKEN_tfe_test", tfetest.Token)
+		return
+	}
+	found, ok := tfeServers.Load(ts.Getenv("WORK"))
+	if !ok || neg {
+		ts.Fatalf("there is no service in %s", dir)
+	}
+	s := found.(*tfeServer)
+	switch {
+	case args[0] == "add" && len(args) >= 3:
+		s.service.Add(args[1], args[2], args[3:]...)
+	case args[0] == "version" && len(args) == 3:
+		s.service.SetVersion(args[1], args[2])
+	case args[0] == "requests" && len(args) == 2:
+		ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(strings.Join(append(s.service.Requests(), ""), "\n")), 0o644))
+	case args[0] == "cut" && len(args) >= 2:
+		n, err := strconv.Atoi(args[1])
+		ts.Check(err)
+		s.Cut(n, len(args) > 2)
+	default:
+		ts.Fatalf("usage: tfe [add NAME MODE TAG... | version NAME VERSION | requests FILE | cut N [late]]")
 	}
 }

@@ -85,3 +85,5 @@ func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }
+
+const keptName = "credentials.tfrc.json"

@@ -3,16 +3,20 @@ package cliconfig
 import (
 	"errors"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 	"github.com/zclconf/go-cty/cty/gocty"
+	"oras.land/oras-go/v2/registry/remote/auth"
 )
 
 // Settings are the contents of CLI configuration files, merged: of two files that say the same thing,
@@ -236,4 +240,121 @@ func (s *Settings) overrides(a *hcl.Attribute, bag *diag.Bag) bool {
 		put(&s.Overrides, p, dir.AsString())
 	}
 	return ok
+}
+
+// OCIAccess is an oci_credentials block: what a user shows to an OCI registry.
+type OCIAccess struct {
+	auth.Credential
+	Helper string // a credential helper of Docker, by the end of its name; "": the credential itself
+}
+
+// OCIDefaults is the oci_default_credentials block: where credentials are looked for that no oci_credentials block has.
+type OCIDefaults struct {
+	Discover *bool    // discover_ambient_credentials; nil: not set, which is yes
+	Files    []string // docker_style_config_files, instead of those that other programs write; nil: not set
+	Helper   string   // default_docker_credential_helper
+}
+
+// ociAccess reads an oci_credentials block.
+func (s *Settings) ociAccess(repository string, attrs hcl.Attributes, bag *diag.Bag) bool {
+	var x OCIAccess
+	texts := map[string]*string{"username": &x.Username, "password": &x.Password, "access_token": &x.AccessToken, "refresh_token": &x.RefreshToken, "docker_credentials_helper": &x.Helper}
+	ok := true
+	for name, a := range attrs {
+		v, _ := a.Expr.Value(nil)
+		if texts[name] == nil || !isText(v) {
+			bag.Add(diag.Errorf("Invalid CLI configuration", "An oci_credentials block takes username and password, access_token and refresh_token, or docker_credentials_helper, each a string; not this %q.", name).At(a.Range))
+			ok = false
+			continue
+		}
+		*texts[name] = v.AsString()
+	}
+	put(&s.OCI, repository, x)
+	return ok
+}
+
+// ociDefaults reads the oci_default_credentials block.
+func (s *Settings) ociDefaults(attrs hcl.Attributes, bag *diag.Bag) bool {
+	ok := true
+	for name, a := range attrs {
+		v, _ := a.Expr.Value(nil)
+		switch {
+		case name == "discover_ambient_credentials" && v.Type() == cty.Bool && v.IsKnown() && !v.IsNull():
+			yes := v.True()
+			s.OCIDefaults.Discover = &yes
+		case name == "docker_style_config_files":
+			s.OCIDefaults.Files = append([]string{}, listOf(a, bag)...)
+		case name == "default_docker_credential_helper" && isText(v):
+			s.OCIDefaults.Helper = v.AsString()
+		default:
+			bag.Add(diag.Errorf("Invalid CLI configuration", "An oci_default_credentials block takes discover_ambient_credentials, docker_style_config_files and default_docker_credential_helper; not this %q.", name).At(a.Range))
+			ok = false
+		}
+	}
+	return ok
+}
+
+// RepositoryTemplate reads a template that makes the repository of a provider, such as
+// "registry.example.com/${namespace}/${type}", which may name hostname, too.
+func RepositoryTemplate(text string) (func(addr.Provider) string, error) {
+	e, ds := hclsyntax.ParseTemplate([]byte(text), "template", hcl.InitialPos)
+	if ds.HasErrors() {
+		return nil, ds
+	}
+	of := func(p addr.Provider) (cty.Value, error) {
+		v, ds := e.Value(&hcl.EvalContext{Variables: map[string]cty.Value{
+			"hostname": cty.StringVal(p.Host), "namespace": cty.StringVal(p.Namespace), "type": cty.StringVal(p.Type),
+		}})
+		if ds.HasErrors() {
+			return v, ds
+		}
+		return convert.Convert(v, cty.String)
+	}
+	if _, err := of(addr.Provider{Host: addr.DefaultHost, Namespace: addr.DefaultNamespace, Type: "any"}); err != nil {
+		return nil, err
+	}
+	return func(p addr.Provider) string {
+		v, err := of(p)
+		if err != nil || v.IsNull() {
+			return ""
+		}
+		return v.AsString()
+	}, nil
+}
+
+// modern makes of the older syntax of CLI configuration files, which programs still write, the syntax of
+// today. Names of arguments and blocks may be quoted there, a block with quoted names of arguments becomes
+// an object, and there is nothing in strings that would be evaluated.
+func modern(src []byte, filename string) []byte {
+	tokens, _ := hclsyntax.LexConfig(src, filename, hcl.InitialPos)
+	src = slices.Clone(src)
+	for i := len(tokens) - 1; i >= 0; i-- {
+		switch t := tokens[i]; t.Type {
+		case hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
+			src = slices.Insert(src, t.Range.Start.Byte, t.Bytes[0])
+		case hclsyntax.TokenIdent:
+			if name := string(t.Bytes); (name == "dev_overrides" || name == "services") && i+1 < len(tokens) && tokens[i+1].Type == hclsyntax.TokenOBrace {
+				src = slices.Insert(src, t.Range.End.Byte, ' ', '=')
+			}
+		case hclsyntax.TokenOQuote:
+			if !namesSomething(tokens, i) {
+				continue
+			}
+			if name := string(tokens[i+1].Bytes); (name == "dev_overrides" || name == "services") && tokens[i+3].Type == hclsyntax.TokenOBrace {
+				src = slices.Insert(src, tokens[i+2].Range.End.Byte, '=')
+			}
+			src[t.Range.Start.Byte], src[tokens[i+2].Range.Start.Byte] = ' ', ' '
+		}
+	}
+	return src
+}
+
+// namesSomething reports whether the quote at i begins the quoted name of an argument or a block.
+func namesSomething(tokens hclsyntax.Tokens, i int) bool {
+	if i+3 >= len(tokens) || tokens[i+1].Type != hclsyntax.TokenQuotedLit || tokens[i+2].Type != hclsyntax.TokenCQuote || !hclsyntax.ValidIdentifier(string(tokens[i+1].Bytes)) {
+		return false
+	}
+	begins := i == 0 || tokens[i-1].Type == hclsyntax.TokenNewline || tokens[i-1].Type == hclsyntax.TokenOBrace || tokens[i-1].Type == hclsyntax.TokenComment
+	next := tokens[i+3].Type
+	return begins && (next == hclsyntax.TokenEqual || next == hclsyntax.TokenOBrace || next == hclsyntax.TokenOQuote)
 }

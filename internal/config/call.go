@@ -60,24 +60,6 @@ func (rd *reader) repeat(r *Repeat, c *hcl.BodyContent) {
 	}
 }
 
-// enabled takes the enabled argument of a lifecycle block.
-func (rd *reader) enabled(r *Repeat, a *hcl.Attribute) {
-	if a == nil {
-		return
-	}
-	other := ""
-	switch {
-	case r.Count != nil:
-		other = "count"
-	case r.ForEach != nil:
-		other = "for_each"
-	default:
-		r.Enabled = a.Expr
-		return
-	}
-	rd.error(a.NameRange, `Invalid combination of "`+other+`" and "enabled"`, "The %q and \"enabled\" arguments are mutually-exclusive: only one can say how many instances there are. Remove one of them.", other)
-}
-
 var callLifecycleSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "enabled"}}}
 
 func callLifecycle(rd *reader, m *Call, b *hcl.Block) {

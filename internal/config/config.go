@@ -21,10 +21,26 @@
 // Beside configuration the package reads and writes the other texts in the language: files of
 // values (values.go), the canonical style (format.go), configuration for imported objects
 // (generate.go).
+//
+// Files stand in layers, each above those that it uses:
+//
+//	loadtree.go, load.go        a tree, a module
+//	overrides.go, settings.go   blocks before they are read
+//	output.go, resource.go …    a file for each block
+//	condition.go, refs.go …     parts of blocks
+//	reader.go                   what all of these read with
+//	merge.go, json.go           bodies that are two, JSON as native syntax
+//	files.go, options.go        texts, and where they are read from
+//	config.go                   what is declared, and the tree
 package config
 
 import (
+	"cmp"
+	"maps"
+	"slices"
+
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/ext/typeexpr"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/zclconf/go-cty/cty"
@@ -57,6 +73,14 @@ type Module struct {
 	VersionMismatch bool // it asks for another version: nothing else of it was read
 	unreadable      bool
 	broken          diag.Places // blocks that mistakes were found in
+}
+
+// Stored is the backend or the cloud block: where the state is kept; nil where neither is there.
+func (m *Module) Stored() *Backend {
+	if m.Cloud != nil {
+		return m.Cloud
+	}
+	return m.Backend
 }
 
 // Unreadable reports whether the module may declare more than is known: a file of it could not be parsed, or the name
@@ -148,6 +172,9 @@ type Variable struct {
 	Validations  []*Condition
 	Range        diag.Range
 }
+
+// Defaults are the default values of optional attributes in a type constraint.
+type Defaults = typeexpr.Defaults
 
 // Local is one named expression of a locals block.
 type Local struct {
@@ -328,4 +355,68 @@ func impliedProvider(typ string) string {
 		}
 	}
 	return typ
+}
+
+// Node is a module in the tree of calls. Calls with the same source share one *Module.
+type Node struct {
+	Path     addr.Module
+	Module   *Module
+	Call     *Call            // nil for the root
+	Parent   *Node            // nil for the root
+	Children map[string]*Node // by call name
+	Source   string           // as written, for the module manifest; "" for the root
+	Version  string           // chosen version, "" where there is none
+
+	NoDeprecations bool // the user asked for no warnings about what is deprecated in this module
+}
+
+// Tree is a whole configuration.
+type Tree struct {
+	Root    *Node
+	Sources *diag.Sources
+
+	// Closed: nothing more can be said of the configuration. A module is for another version, or
+	// there is none, or there are too many.
+	Closed bool
+}
+
+// Resolve finds the directory of a called module. It evaluates call's source and version
+// expressions itself: static evaluation is package lang's.
+type Resolve func(path addr.Module, call *Call, parent *Node, bag *diag.Bag) (dir, source, version string, ok bool)
+
+// Walk visits every module, parents first.
+func (n *Node) Walk(f func(*Node)) {
+	f(n)
+	for _, name := range sortedKeys(n.Children) {
+		n.Children[name].Walk(f)
+	}
+}
+
+// Provider is the provider that a local name means in this module.
+func (n *Node) Provider(local string) addr.Provider {
+	if r := n.Module.Required[local]; r != nil {
+		return r.Source
+	}
+	return addr.Default(local)
+}
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
+
+// byPlace lists attributes in the order of the source.
+func byPlace(attrs hcl.Attributes) []*hcl.Attribute {
+	out := make([]*hcl.Attribute, 0, len(attrs))
+	for _, a := range attrs {
+		out = append(out, a)
+	}
+	slices.SortFunc(out, func(a, b *hcl.Attribute) int {
+		return cmp.Or(cmp.Compare(a.Range.Filename, b.Range.Filename), cmp.Compare(a.Range.Start.Byte, b.Range.Start.Byte))
+	})
+	return out
+}
+
+// sortedNames lists provider configurations by their names.
+func sortedNames(m map[ProviderName]*Provider) []ProviderName {
+	return slices.SortedFunc(maps.Keys(m), func(a, b ProviderName) int {
+		return cmp.Or(cmp.Compare(a.Local, b.Local), cmp.Compare(a.Alias, b.Alias))
+	})
 }

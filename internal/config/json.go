@@ -5,6 +5,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/json"
 	"github.com/lethe-iac/lethe/internal/syntax"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -34,6 +35,8 @@ func Native(e hcl.Expression) (hclsyntax.Expression, hcl.Diagnostics) {
 	}
 	return nativeScalar(e)
 }
+
+func isJSON(e hcl.Expression) bool { return json.IsJSONExpression(e) }
 
 func nativeTuple(e hcl.Expression, items []hcl.Expression) (hclsyntax.Expression, hcl.Diagnostics) {
 	out := &hclsyntax.TupleConsExpr{Exprs: make([]hclsyntax.Expression, len(items)), SrcRange: e.Range(), OpenRange: e.StartRange()}

@@ -173,3 +173,21 @@ func isReference(e hclsyntax.Expression) bool {
 	}
 	return false
 }
+
+// enabled takes the enabled argument of a lifecycle block.
+func (rd *reader) enabled(r *Repeat, a *hcl.Attribute) {
+	if a == nil {
+		return
+	}
+	other := ""
+	switch {
+	case r.Count != nil:
+		other = "count"
+	case r.ForEach != nil:
+		other = "for_each"
+	default:
+		r.Enabled = a.Expr
+		return
+	}
+	rd.error(a.NameRange, `Invalid combination of "`+other+`" and "enabled"`, "The %q and \"enabled\" arguments are mutually-exclusive: only one can say how many instances there are. Remove one of them.", other)
+}

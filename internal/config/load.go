@@ -32,30 +32,6 @@ func load(dir string, n *Node, o Options, sources *diag.Sources, bag *diag.Bag) 
 	return l.mod, ok
 }
 
-func newModule(dir string) *Module {
-	return &Module{
-		Dir:       dir,
-		Required:  map[string]*Requirement{},
-		Meta:      map[string]*Meta{},
-		Variables: map[string]*Variable{},
-		Locals:    map[string]*Local{},
-		Outputs:   map[string]*Output{},
-		Calls:     map[string]*Call{},
-		Providers: map[ProviderName]*Provider{},
-		Resources: map[Name]*Resource{},
-		Checks:    map[string]*Check{},
-	}
-}
-
-// loader reads one module.
-type loader struct {
-	rd      *reader
-	mod     *Module
-	entries map[string]*hcl.Attribute // of required_providers
-
-	declared map[string]hcl.Range // where: see first
-}
-
 func (l *loader) files(dir string, n *Node, sources *diag.Sources) bool {
 	names, err := l.rd.opts.Files.List(dir)
 	if err != nil {
@@ -120,23 +96,6 @@ func parseFiles(rd *reader, dir string, names []string, tokens *atomic.Int64) []
 	wg.Wait()
 	return out
 }
-
-var rootSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
-	{Type: "terraform"},
-	{Type: "language"},
-	{Type: "locals"},
-	{Type: "variable", LabelNames: []string{"name"}},
-	{Type: "output", LabelNames: []string{"name"}},
-	{Type: "module", LabelNames: []string{"name"}},
-	{Type: "provider", LabelNames: []string{"name"}},
-	{Type: "resource", LabelNames: []string{"type", "name"}},
-	{Type: "data", LabelNames: []string{"type", "name"}},
-	{Type: "ephemeral", LabelNames: []string{"type", "name"}},
-	{Type: "check", LabelNames: []string{"name"}},
-	{Type: "moved"},
-	{Type: "removed"},
-	{Type: "import"},
-}}
 
 func (l *loader) blocks(p *parsed) hcl.Blocks {
 	content, ds := p.body.Content(rootSchema)

@@ -18,17 +18,6 @@ func ProviderMetaNames() (args, blocks []string) { return namesOf(providerSchema
 // CallMetaNames are those of module blocks.
 func CallMetaNames() (args, blocks []string) { return namesOf(callSchema) }
 
-// Misplaced is what to say besides of a block that is not expected where it is: if it is one that stands at the
-// top of a file, a brace is missing more often than not.
-func Misplaced(typ string) string {
-	for _, b := range rootSchema.Blocks {
-		if b.Type == typ {
-			return " Such blocks stand at the top of a file: is a closing brace missing before this one?"
-		}
-	}
-	return ""
-}
-
 func namesOf(s *hcl.BodySchema) (args, blocks []string) {
 	for _, a := range s.Attributes {
 		args = append(args, a.Name)

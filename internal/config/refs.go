@@ -1,9 +1,12 @@
 package config
 
 import (
+	"strings"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/json"
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/syntax"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -144,6 +147,28 @@ func (rd *reader) providerRef(e hcl.Expression, arg string) (ProviderRef, bool) 
 	}
 	rd.error(e.Range(), "Invalid provider configuration reference", "The %s argument requires a provider type name, optionally followed by a period and then a configuration alias: aws, or aws.west, or aws.by_region[\"eu\"] where that configuration has for_each.", arg)
 	return ProviderRef{}, false
+}
+
+// localName checks the local name of a provider.
+func (rd *reader) localName(name string, at hcl.Range) bool {
+	if low := strings.ToLower(name); low != name && providerWord(low) {
+		rd.error(at, "Invalid provider local name", "Provider names must be normalized. Replace %q with %q to fix this error.", name, low)
+		return false
+	}
+	if !providerWord(name) {
+		rd.error(at, "Invalid provider local name", "%q is an invalid provider local name: it must contain only letters, digits, and dashes, and may not use leading or trailing dashes.", name)
+		return false
+	}
+	return true
+}
+
+// providerWord reports whether s can be the type of a provider.
+func providerWord(s string) bool {
+	if strings.Contains(s, "_") || strings.Contains(s, "/") || strings.HasPrefix(s, "terraform-provider-") {
+		return false
+	}
+	_, err := addr.ParseProvider(s)
+	return err == nil
 }
 
 // steps takes the parts of a reference from a traversal; false if it has another shape.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/lethe-iac/lethe/internal/addr"
 )
 
 var terraformSchema = &hcl.BodySchema{
@@ -79,7 +78,7 @@ func (l *loader) backend(b *hcl.Block, typ string, over bool) {
 		if !l.first("backend in "+b.DefRange.Filename, place(b), "Duplicate backend configuration", "Each override file may have only one backend configuration, and one was given at %s. Remove one of them.") {
 			return
 		}
-	} else if first := l.stored(); first != nil {
+	} else if first := l.mod.Stored(); first != nil {
 		l.secondBackend(b, first)
 		return
 	}
@@ -90,14 +89,6 @@ func (l *loader) backend(b *hcl.Block, typ string, over bool) {
 	} else {
 		l.mod.Backend = back
 	}
-}
-
-// stored is where the module says that its state is kept.
-func (l *loader) stored() *Backend {
-	if l.mod.Cloud != nil {
-		return l.mod.Cloud
-	}
-	return l.mod.Backend
 }
 
 func (l *loader) secondBackend(b *hcl.Block, first *Backend) {
@@ -170,26 +161,4 @@ func (l *loader) finishSettings() {
 		l.requirement(local, l.entries[local])
 		l.mod.unreadable = l.mod.unreadable || l.mod.Required[local] == nil
 	}
-}
-
-// localName checks the local name of a provider.
-func (rd *reader) localName(name string, at hcl.Range) bool {
-	if low := strings.ToLower(name); low != name && providerWord(low) {
-		rd.error(at, "Invalid provider local name", "Provider names must be normalized. Replace %q with %q to fix this error.", name, low)
-		return false
-	}
-	if !providerWord(name) {
-		rd.error(at, "Invalid provider local name", "%q is an invalid provider local name: it must contain only letters, digits, and dashes, and may not use leading or trailing dashes.", name)
-		return false
-	}
-	return true
-}
-
-// providerWord reports whether s can be the type of a provider.
-func providerWord(s string) bool {
-	if strings.Contains(s, "_") || strings.Contains(s, "/") || strings.HasPrefix(s, "terraform-provider-") {
-		return false
-	}
-	_, err := addr.ParseProvider(s)
-	return err == nil
 }

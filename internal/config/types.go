@@ -7,12 +7,9 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/hashicorp/hcl/v2/json"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
-
-func isJSON(e hcl.Expression) bool { return json.IsJSONExpression(e) }
 
 // typeTree is a type expression in native syntax. Strings in JSON are parsed as one.
 func (rd *reader) typeTree(e hcl.Expression) (hclsyntax.Expression, bool) {

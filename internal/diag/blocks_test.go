@@ -15,10 +15,10 @@ func TestTopBlocks(t *testing.T) {
 		"}\nr {\n\x00}\n": "r",
 	} {
 		var got []string
-		for _, b := range TopBlocks([]byte(src)) {
-			got = append(got, b.Header)
-			if first := strings.Fields(b.Header)[0]; !strings.HasPrefix(src[b.Start:b.End], first) {
-				t.Errorf("%q: %s lies at %s", src, b.Header, fmt.Sprint(b.Start, b.End))
+		for _, b := range topBlocks([]byte(src)) {
+			got = append(got, b.header)
+			if first := strings.Fields(b.header)[0]; !strings.HasPrefix(src[b.start:b.end], first) {
+				t.Errorf("%q: %s lies at %s", src, b.header, fmt.Sprint(b.start, b.end))
 			}
 		}
 		if strings.Join(got, " ") != want {

@@ -14,6 +14,8 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -21,12 +23,6 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/diag/code"
 	"github.com/zclconf/go-cty/cty"
-)
-
-// Range is a stretch of a source file; Pos a point in it.
-type (
-	Range = hcl.Range
-	Pos   = hcl.Pos
 )
 
 // Severity tells errors from warnings.
@@ -350,50 +346,34 @@ func comparePlaces(a, b *Range) int {
 	return CompareRanges(*a, *b)
 }
 
-// CompareRanges orders ranges by file, then by where they begin.
-func CompareRanges(a, b Range) int {
-	return cmp.Or(strings.Compare(a.Filename, b.Filename), cmp.Compare(a.Start.Byte, b.Start.Byte))
-}
-
-// Sources are the texts that snippets are cut from, by file name as ranges spell it. It may be
-// used from many goroutines.
-type Sources struct {
-	mu    sync.RWMutex
-	files map[string][]byte
-}
-
-// Set remembers a file's text.
-func (s *Sources) Set(name string, text []byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.files == nil {
-		s.files = map[string][]byte{}
-	}
-	s.files[name] = text
-}
-
-// Get gives a file's text, nil if it is not known.
-func (s *Sources) Get(name string) []byte {
-	if s == nil {
-		return nil
-	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.files[name]
-}
-
-// Adopt takes over what another set of sources knows.
-func (s *Sources) Adopt(from *Sources) {
-	from.mu.RLock()
-	defer from.mu.RUnlock()
-	for name, text := range from.files {
-		s.Set(name, text)
-	}
-}
-
 // Clear empties the bag: its contents have been shown.
 func (b *Bag) Clear() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.list, b.seen, b.errors, b.enough = nil, nil, 0, Places{}
+}
+
+// A Bug is a panic of ours that did not end the process: an error like others for whom it concerns,
+// so that what is open is closed.
+type Bug struct {
+	What  string // what the runtime says; "" for anything else, which might hold a secret
+	Stack []byte
+}
+
+func (b *Bug) Error() string {
+	return fmt.Sprintf("Lethe crashed while dealing with what a provider sent%s. This is a bug in Lethe, please report it with what follows.\n\n%s", b.What, b.Stack)
+}
+
+// Caught is deferred where a goroutine begins whose panic would not be caught otherwise. It makes a Bug
+// of it.
+func Caught(err *error) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	bug := &Bug{Stack: debug.Stack()}
+	if e, ok := v.(runtime.Error); ok {
+		bug.What = fmt.Sprintf(" (%s)", e)
+	}
+	*err = bug
 }

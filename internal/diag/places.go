@@ -4,7 +4,21 @@ import (
 	"cmp"
 	"slices"
 	"sort"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
 )
+
+// Range is a stretch of a source file; Pos a point in it.
+type (
+	Range = hcl.Range
+	Pos   = hcl.Pos
+)
+
+// CompareRanges orders ranges by file, then by where they begin.
+func CompareRanges(a, b Range) int {
+	return cmp.Or(strings.Compare(a.Filename, b.Filename), cmp.Compare(a.Start.Byte, b.Start.Byte))
+}
 
 // Places is a set of ranges of source files. It is added to first, and asked then: questions take time
 // that grows with the logarithm of its size.

@@ -254,3 +254,52 @@ func (s *moduleSource) recorded() string {
 	}
 	return bare + "//" + s.sub + "?" + query
 }
+
+// withoutPassword drops what lets a user in, but for the user name of SSH, which is part of the address.
+func withoutPassword(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.User == nil {
+		return address
+	}
+	name := u.User.Username()
+	u.User = nil
+	if u.Scheme == "ssh" {
+		u.User = url.User(name)
+	}
+	return u.String()
+}
+
+// secretNames are the parameters of addresses that let a user in, and do not say what is asked for.
+const secretNames = `aws_access_key_id|aws_access_key_secret|aws_access_token|aws_profile|x-amz-[a-z-]*|x-goog-[a-z-]*|token|access_token|private_token|sig|signature|password|sshkey|se|st`
+
+var (
+	secretParameters = pattern(`(?i)^(?:` + secretNames + `)$`)
+	secretValues     = pattern(`(?i)([?&](?:` + secretNames + `)=)[^&\s"]*`)
+)
+
+// SecretsIn lists what is secret in the source of a module: passwords, and parameters that let a user in.
+func SecretsIn(source string) (out []string) {
+	for _, m := range passwords().FindAllStringSubmatch(source, -1) {
+		out = append(out, m[1]+m[2])
+	}
+	for _, m := range secretValues().FindAllStringSubmatch(source, -1) {
+		out = append(out, strings.TrimPrefix(m[0], m[1]))
+	}
+	for _, text := range out {
+		if plain, err := url.QueryUnescape(text); err == nil && plain != text {
+			out = append(out, plain)
+		}
+	}
+	return out
+}
+
+// passwords finds the password in addresses, or what stands for it and the name.
+var passwords = pattern(`[a-z]+://[^/@:\s]*:([^/@\s]+)@|https?://([^/@:\s]+)@`)
+
+// display is an address as users see it: without passwords and the like.
+func display(text string) string {
+	return secretValues().ReplaceAllString(withoutUser().ReplaceAllString(text, "://"), "$1…")
+}
+
+// withoutUser finds the user name and password in addresses.
+var withoutUser = pattern(`://[^/@\s]*@`)

@@ -99,7 +99,8 @@ func identify(dir string) []identity {
 		}
 		name, err := filepath.Rel(real, path)
 		id := identity{Name: name, Size: info.Size(), Mode: info.Mode(), Changed: info.ModTime().UnixNano()}
-		if err != nil || !id.fill(info) {
+		var ok bool
+		if id.Dev, id.Ino, id.Status, ok = inode(info); !ok || err != nil {
 			return fs.ErrInvalid
 		}
 		out = append(out, id)
@@ -118,8 +119,7 @@ func stamp(path string) identity {
 		return identity{}
 	}
 	id := identity{Size: info.Size(), Mode: info.Mode(), Changed: info.ModTime().UnixNano()}
-	id.fill(info)
-	id.Status = 0
+	id.Dev, id.Ino, _, _ = inode(info)
 	return id
 }
 

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,11 +10,14 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/apparentlymart/go-versions/versions"
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/archive"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/download"
@@ -26,6 +30,35 @@ type delivered struct {
 	hashes []string // for the lock file
 	signed bool     // those of all platforms, as the registry signed them
 	how    string   // how far it is known to be the developer's, as users are told
+}
+
+// wanted is a provider that is to be installed.
+type wanted struct {
+	Need
+	platforms []string    // that packages are wanted for
+	lock      config.Lock // what is recorded, with the version and the host
+	locked    bool        // a version is selected already
+	only      bool        // and no other is to be installed
+	allowed   versions.Set
+	text      string // the constraints
+	bag       diag.Bag
+	best      found
+	done      delivered
+	ok        bool
+}
+
+// unfit says why a version is of no use; "": it can be used.
+func (w *wanted) unfit(f found) string {
+	for _, platform := range w.platforms {
+		if why := f.unfitOn(platform); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+func (w *wanted) fail(format string, args ...any) {
+	w.bag.Add(diag.Errorf("Failed to query available provider packages", "Could not retrieve the list of available versions for provider %s: %s.", w.Provider.ForDisplay(), fmt.Sprintf(format, args...)))
 }
 
 // fetch puts a package into place, through the caches if there are any.
@@ -89,6 +122,85 @@ func (p *Providers) deliver(ctx context.Context, pkg parcel, a addr.Provider, lo
 	return d, nil
 }
 
+// stored makes sure that a package is in the store, unpacked and as it was downloaded, and gives its directory and its
+// "h1:" hash.
+func (p *Providers) stored(ctx context.Context, pkg parcel) (dir, h1 string, err error) {
+	s, sum := p.store(), pkg.remote.Sum
+	dir = s.of(sum)
+	if h1 = s.find(sum); h1 != "" {
+		return dir, h1, nil
+	}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return "", "", err
+	}
+	err = lockedIn(ctx, s.dir, sum+".lock", func() error {
+		if h1 = s.find(sum); h1 != "" { // by another that was first
+			return nil
+		}
+		if h1, err = p.unpacked(ctx, pkg, dir); err == nil {
+			s.keep(dir, h1)
+		}
+		return err
+	})
+	return dir, h1, err
+}
+
+// unpacked downloads a package and unpacks it into dir, while it arrives where that is possible, and gives its "h1:"
+// hash. Nothing is in dir before all of it is the package that was promised.
+func (p *Providers) unpacked(ctx context.Context, pkg parcel, dir string) (string, error) {
+	o := archive.Options{Bytes: maxPackage, Files: maxFiles, Sums: archive.Sums{}}
+	if err := archive.Sweep(dir); err != nil {
+		return "", err
+	}
+	s, err := archive.NewStream(dir, o)
+	if err != nil {
+		return "", err
+	}
+	defer s.Close()
+	sum, err := p.save(ctx, pkg, s)
+	if err = cmp.Or(err, checkSum(pkg.remote.Sum, sum)); err != nil {
+		return "", err
+	}
+	err = s.Finish()
+	if errors.Is(err, archive.ErrWhole) {
+		err = p.download(ctx, pkg, p.StoreDir, func(zip string) error { return archive.Unpack(zip, dir, o) })
+	}
+	return hashSums(o.Sums), err
+}
+
+// place puts a package into dir, which is below base, anew: a link to an unpacked one, the contents
+// of a packed one. It gives its "h1:" hash where that is known by then.
+func (p *Providers) place(pkg parcel, base, dir string) (h1 string, err error) {
+	if err := straight(base, dir); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return "", err
+	}
+	if pkg.zip != "" {
+		o := archive.Options{Bytes: maxPackage, Files: maxFiles, Sums: archive.Sums{}}
+		err := archive.Unpack(pkg.zip, dir, o)
+		return hashSums(o.Sums), err
+	}
+	if pkg.h1 != "" {
+		return pkg.h1, p.store().link(pkg.dir, dir)
+	}
+	real, err := filepath.Abs(pkg.dir)
+	if err != nil {
+		return "", err
+	}
+	if to, err := os.Readlink(dir); err == nil && to == real {
+		return "", nil // others may be using it
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return "", err
+	}
+	if os.Symlink(real, dir) == nil {
+		return "", nil
+	}
+	return "", os.CopyFS(dir, os.DirFS(real)) // not every system and user may make links
+}
+
 // held refuses a package none of whose hashes is locked, where any is.
 func held(a addr.Provider, lock config.Lock, own ...string) error {
 	if len(lock.Hashes) == 0 || slices.ContainsFunc(own, func(h string) bool { return slices.Contains(lock.Hashes, h) }) {
@@ -147,10 +259,6 @@ func (p *Providers) same(at parcel, dir string) bool {
 	}
 	got, err := p.hash(dir)
 	return err == nil && got == want
-}
-
-func hasH1(lock config.Lock) bool {
-	return slices.ContainsFunc(lock.Hashes, func(h string) bool { return strings.HasPrefix(h, "h1:") })
 }
 
 // onDisk hands on a package that is on the disk, or downloads it: into the store, where there is one and the
@@ -246,4 +354,16 @@ func hashed(ctx context.Context, save func(context.Context, io.Writer, int64) er
 	h := sha256.New()
 	err := save(ctx, io.MultiWriter(to, h), limit)
 	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+// checkSum holds an archive against the checksum in its address, "" or "sha256:HEX".
+func checkSum(want, got string) error {
+	want = strings.TrimPrefix(strings.ToLower(want), "sha256:")
+	switch {
+	case want == "" || want == got:
+		return nil
+	case len(want) != len(got) || strings.Contains(want, ":"):
+		return fmt.Errorf("the checksum in the address is no SHA-256, which is the only kind that is verified")
+	}
+	return fmt.Errorf("the archive has the SHA-256 checksum %s, and %s is what was promised", got, want)
 }

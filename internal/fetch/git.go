@@ -328,9 +328,6 @@ func (r *repositories) run(ctx context.Context, args ...string) ([]byte, error) 
 	return out.Bytes(), nil
 }
 
-// withoutUser finds the user name and password in addresses.
-var withoutUser = pattern(`://[^/@\s]*@`)
-
 // withoutGit is an environment without what points git to another repository.
 func withoutGit(environ []string) []string {
 	var out []string

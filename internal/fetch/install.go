@@ -15,31 +15,6 @@ import (
 // atOnce is how many providers are asked for, or downloaded, at a time.
 const atOnce = 32
 
-// wanted is a provider that is to be installed.
-type wanted struct {
-	Need
-	platforms []string    // that packages are wanted for
-	lock      config.Lock // what is recorded, with the version and the host
-	locked    bool        // a version is selected already
-	only      bool        // and no other is to be installed
-	allowed   versions.Set
-	text      string // the constraints
-	bag       diag.Bag
-	best      found
-	done      delivered
-	ok        bool
-}
-
-// unfit says why a version is of no use; "": it can be used.
-func (w *wanted) unfit(f found) string {
-	for _, platform := range w.platforms {
-		if why := f.unfitOn(platform); why != "" {
-			return why
-		}
-	}
-	return ""
-}
-
 // Install makes sure that every needed provider is there in a version that fits, and writes the
 // choice into the lock file (in memory). With upgrade, locked versions do not bind.
 func (p *Providers) Install(ctx context.Context, needs []Need, l *Lockfile, upgrade bool, bag *diag.Bag) bool {
@@ -186,10 +161,6 @@ func (p *Providers) choose(ctx context.Context, w *wanted, methods []method) boo
 	}
 	w.lock.Provider, w.lock.Version = w.Provider, w.best.version.String()
 	return true
-}
-
-func (w *wanted) fail(format string, args ...any) {
-	w.bag.Add(diag.Errorf("Failed to query available provider packages", "Could not retrieve the list of available versions for provider %s: %s.", w.Provider.ForDisplay(), fmt.Sprintf(format, args...)))
 }
 
 // explain says why there is no version to install, and which are nearest.

@@ -3,10 +3,10 @@ package fetch
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,55 +14,9 @@ import (
 
 	"github.com/apparentlymart/go-versions/versions"
 	"github.com/apparentlymart/go-versions/versions/constraints"
-	"github.com/lethe-iac/lethe/internal/archive"
-	"github.com/lethe-iac/lethe/internal/bucket"
 	"github.com/lethe-iac/lethe/internal/config"
-	"github.com/lethe-iac/lethe/internal/download"
-	"github.com/lethe-iac/lethe/internal/oci"
 	"github.com/lethe-iac/lethe/internal/registry"
 )
-
-// moduleLimits are what a module package may hold.
-var moduleLimits = archive.Options{Bytes: 1 << 30, Files: 50_000, Links: true}
-
-// Installer installs modules that come from elsewhere, for one init or get. It is used by one goroutine.
-type Installer struct {
-	Registry *registry.Registry
-	OCI      *oci.Client
-	Buckets  *bucket.Access
-	Host     string // registry of addresses that name none
-	WorkDir  string
-	DataDir  string
-	CacheDir string // for copies of git repositories; "": below DataDir, for the time of the command
-	Environ  []string
-	Lock     *Lockfile
-	Store    *Store // packages that this machine has
-	Upgrade  bool   // and what may be newer
-	Note     func(string)
-
-	known    Modules             // what is installed; nil: not read yet
-	packages map[string]delivery // what this command installed, by its address
-	asked    map[registry.Module][]registry.Version
-	copies   *repositories
-	done     []manifestEntry
-	linked   []string                         // calls whose modules Find installed
-	named    map[moduleName]config.ModuleLock // what was found to be needed
-	bases    map[string]string                // the directory of a package in the working directory, by its hash
-}
-
-// delivery is a package that this command installed.
-type delivery struct {
-	dir, revision, hash string
-}
-
-// moduleCall is a call whose module is to be installed.
-type moduleCall struct {
-	key        string // the name of the call in the tree
-	constraint string
-	source     *moduleSource
-	lock       config.ModuleLock // with the name of the package, "" if it is not one that is locked
-	locked     bool              // and what is recorded of it
-}
 
 // Install makes sure that the module of a call is there, as it is locked, and gives its directory, its source as it
 // is recorded, and its version, "" where it has none. key is the name of the call in the tree, and constraint what its
@@ -216,36 +170,6 @@ func (m *Installer) Remember() error {
 	return doc.write(path)
 }
 
-// SecretsIn lists what is secret in the source of a module: passwords, and parameters that let a user in.
-func SecretsIn(source string) (out []string) {
-	for _, m := range passwords().FindAllStringSubmatch(source, -1) {
-		out = append(out, m[1]+m[2])
-	}
-	for _, m := range secretValues().FindAllStringSubmatch(source, -1) {
-		out = append(out, strings.TrimPrefix(m[0], m[1]))
-	}
-	for _, text := range out {
-		if plain, err := url.QueryUnescape(text); err == nil && plain != text {
-			out = append(out, plain)
-		}
-	}
-	return out
-}
-
-// passwords finds the password in addresses, or what stands for it and the name.
-var passwords = pattern(`[a-z]+://[^/@:\s]*:([^/@\s]+)@|https?://([^/@:\s]+)@`)
-
-// display is an address as users see it: without passwords and the like.
-func display(text string) string {
-	return secretValues().ReplaceAllString(withoutUser().ReplaceAllString(text, "://"), "$1…")
-}
-
-func (m *Installer) note(format string, args ...any) {
-	if m.Note != nil {
-		m.Note(fmt.Sprintf(format, args...))
-	}
-}
-
 // wantedVersions are those that a version argument allows.
 func wantedVersions(constraint string) (versions.Set, error) {
 	if constraint == "" {
@@ -295,252 +219,176 @@ func (m *Installer) locate(ctx context.Context, mod registry.Module, v versions.
 	return named("the registry", text, true)
 }
 
-// named reads the source that a server names for a module: a repository or an archive, and protected on the way
-// where the server is.
-func named(who, text string, protected bool) (*moduleSource, error) {
-	s, err := parseSource(text, "")
+// there finds a module that is installed. One that is locked is as it is locked; another one, which Terraform or
+// OpenTofu may have installed, is locked as it is.
+func (m *Installer) there(c *moduleCall, source string) (dir, from, version string, ok bool) {
+	dir, from, version, err := m.installed().Find(m.WorkDir, c.key, source, c.constraint)
 	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%s says that the module is at %q: %w", who, display(text), err)
-	case s.registry != nil || s.local != "":
-		return nil, fmt.Errorf("%s says that the module is at %q, which is no place to install from", who, display(text))
-	case s.bucket == "s3" && !bucket.IsAmazon(s.archive):
-		return nil, fmt.Errorf("%s says that the module is at %q, and your credentials for S3 are for Amazon and the addresses in your configuration", who, display(text))
-	case protected && (s.archive != nil && s.archive.Scheme != "https" || s.git != nil && strings.HasPrefix(s.git.url, "http:")):
-		return nil, fmt.Errorf("%s says that the module is at %q, which is not protected as it is itself", who, display(text))
+	case err != nil || dir == "":
+		return "", "", "", false
+	case c.source == nil || c.lock.Source == "":
+		return dir, from, version, true
+	case c.locked && version != c.lock.Version:
+		return "", "", "", false
 	}
-	return s, nil
+	base := filepath.Join(m.DataDir, "modules", c.key)
+	if rel, err := filepath.Rel(base, dir); err != nil || !filepath.IsLocal(rel) {
+		base = dir
+	}
+	e := m.installed()[c.key]
+	hash, err := m.unchanged(base, cmp.Or(c.lock.Hash, e.Hash))
+	if err != nil {
+		return "", "", "", false
+	}
+	if !c.locked {
+		c.lock.Version, c.lock.Hash = version, hash
+		c.lock.Revision, _ = m.recall(hash)
+		if s, err := parseSource(from, m.Host); err == nil {
+			c.lock.Source = s.name()
+		}
+		if rel, err := filepath.Rel(base, dir); err == nil && rel != "." {
+			c.lock.Directory = strings.Trim(strings.TrimSuffix(filepath.ToSlash(rel), c.source.sub), "/")
+		}
+	}
+	m.record(c, from, base, dir)
+	return dir, from, version, true
 }
 
-// install puts a package into dir, anew, if it is what was locked. One that this command has installed elsewhere is
-// copied from there.
-func (m *Installer) install(ctx context.Context, c *moduleCall, s *moduleSource, at, dir string) error {
-	if have, ok := m.packages[at]; ok && have.dir != dir {
-		c.lock.Revision, c.lock.Hash = have.revision, have.hash
-		return errors.Join(os.RemoveAll(dir), os.CopyFS(dir, os.DirFS(have.dir)))
+// Find finds an installed module for a command that does not install, of a call as Install has it. One that is locked
+// and on this machine is put into place if it is not, or not as it is locked. The directory is "" where nothing of
+// that name was installed, and the error says what is wrong with what was.
+func (m *Installer) Find(key, source, constraint string) (dir, from, version string, err error) {
+	dir, from, version, err = m.installed().Find(m.WorkDir, key, source, constraint)
+	s, problem := parseSource(source, m.Host)
+	if problem != nil {
+		return dir, from, version, err
 	}
-	var got delivery
-	err := fill(dir, func(tmp string) (err error) {
-		if got.revision, err = m.fetch(ctx, c.lock.Revision, s, tmp); err != nil || c.lock.Source == "" {
+	c := &moduleCall{key: key, constraint: constraint, source: s}
+	if m.name(c); !c.locked {
+		return dir, from, version, err
+	}
+	e := m.installed()[key]
+	switch {
+	case err != nil || dir == "":
+	case version != c.lock.Version:
+		err = fmt.Errorf("the version %q was installed, and %s has %q", version, LockName, c.lock.Version)
+	case e.Hash != "" && e.Hash != c.lock.Hash:
+		err = fmt.Errorf("another package was installed than %s has", LockName)
+	default:
+		return dir, from, version, nil
+	}
+	base := filepath.Join(m.DataDir, "modules", key)
+	if m.Store.find(c.lock.Hash) == "" || m.fromStore(c, base) != nil {
+		return "", "", "", err
+	}
+	at, problem := m.enter(c, base)
+	if problem != nil {
+		return "", "", "", err
+	}
+	m.linked = append(m.linked, key)
+	return at, s.recorded(), c.lock.Version, nil
+}
+
+// Vendor copies the packages of the modules that Install made sure of into the directory, where Store finds them, with
+// a list of them. What is there already stays.
+func (m *Installer) Vendor(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	store := &Store{Vendor: dir}
+	all := store.index()
+	for _, lock := range m.Locks() {
+		if !slices.Contains(all, lock) {
+			all = append(all, lock)
+		}
+		to := filepath.Join(dir, fileName(lock.Hash))
+		if _, err := os.Stat(to); err == nil {
+			continue
+		}
+		m.note("- Copying %s...", strings.TrimSpace(lock.Source+" "+lock.Version))
+		_, list := m.recall(lock.Hash)
+		if err := fill(to, func(tmp string) error { return copyListed(list, m.bases[lock.Hash], tmp) }); err != nil {
+			return fmt.Errorf("%s: %w", lock.Source, err)
+		}
+	}
+	slices.SortFunc(all, func(a, b config.ModuleLock) int {
+		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Constraints, b.Constraints))
+	})
+	text, err := json.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return err
+	}
+	return replace(filepath.Join(dir, indexName), append(text, '\n'))
+}
+
+// fromStore installs a package that this machine has.
+func (m *Installer) fromStore(c *moduleCall, dir string) error {
+	from := m.Store.find(c.lock.Hash)
+	return fill(dir, func(tmp string) error {
+		if err := os.CopyFS(tmp, os.DirFS(from)); err != nil {
 			return err
 		}
 		list, err := summary(tmp)
+		if err == nil && hashOf(list) != c.lock.Hash {
+			err = fmt.Errorf("what is in %s is not what it was: remove it", from)
+		}
+		m.remember(c.lock.Hash, c.lock.Revision, list)
+		return err
+	})
+}
+
+// WriteManifest records which module was found where, below the data directory, and tells fresh of
+// those that were not there, or elsewhere, when that was last recorded.
+func (i *Installer) WriteManifest(root *config.Node, fresh func(*config.Node)) error {
+	m := manifest{}
+	path := manifestPath(i.DataDir)
+	known := map[manifestEntry]bool{}
+	for _, e := range readManifest(path) {
+		e.Hash = ""
+		known[e] = true
+	}
+	installed := map[string]manifestEntry{}
+	for _, e := range i.done {
+		installed[e.Key] = e
+	}
+	root.Walk(func(n *config.Node) {
+		dir, err := filepath.Rel(i.WorkDir, n.Module.Dir)
+		if err != nil {
+			dir = n.Module.Dir
+		}
+		e := manifestEntry{Key: strings.Join(n.Path.Path(), "."), Source: n.Source, Version: n.Version, Dir: filepath.ToSlash(dir)}
+		if n.Parent != nil && !known[e] {
+			fresh(n)
+		}
+		e.Hash = installed[e.Key].Hash
+		m.Modules = append(m.Modules, e)
+	})
+	if len(m.Modules) == 1 {
+		return nil
+	}
+	return m.write(path)
+}
+
+// copyListed copies the files that a summary lists.
+func copyListed(list, from, to string) error {
+	for line := range strings.Lines(list) {
+		_, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
+		name, linked := strings.CutSuffix(name, " ->")
+		source, dest := filepath.Join(from, filepath.FromSlash(name)), filepath.Join(to, filepath.FromSlash(name))
+		err := os.MkdirAll(filepath.Dir(dest), 0o755)
+		switch {
+		case err != nil:
+		case linked:
+			var text string
+			if text, err = os.Readlink(source); err == nil {
+				err = os.Symlink(text, dest)
+			}
+		default:
+			err = copyFile(source, dest)
+		}
 		if err != nil {
 			return err
 		}
-		if got.hash = hashOf(list); c.locked && got.hash != c.lock.Hash {
-			return c.changed(got)
-		}
-		m.remember(got.hash, got.revision, list)
-		m.Store.keep(got.hash, tmp)
-		return nil
-	})
-	if err != nil {
-		return err
 	}
-	got.dir, c.lock.Revision, c.lock.Hash = dir, got.revision, got.hash
-	if m.packages == nil {
-		m.packages = map[string]delivery{}
-	}
-	m.packages[at] = got
 	return nil
-}
-
-// fetch gets a package, and gives its revision, where it has one: the locked one, unless that is "".
-func (m *Installer) fetch(ctx context.Context, locked string, s *moduleSource, dir string) (revision string, err error) {
-	switch {
-	case s.git != nil:
-		return m.git(ctx, s.git, locked, dir)
-	case s.image != nil:
-		return m.image(ctx, s.image, locked, dir)
-	case s.bucket != "":
-		return "", m.object(ctx, s, dir)
-	case s.local != "":
-		return "", errors.Join(os.MkdirAll(dir, 0o755), CopyModule(s.local, dir))
-	}
-	return m.archive(ctx, s.archive, locked, dir, 0)
-}
-
-func (m *Installer) git(ctx context.Context, g *gitSource, want, dir string) (commit string, err error) {
-	if m.copies == nil {
-		m.copies = newRepositories(m.CacheDir, m.Environ, m.Registry.Client.Offline)
-	}
-	copies := m.copies
-	if copies.dir == "" {
-		tmp, err := os.MkdirTemp(m.DataDir, ".git-*")
-		if err != nil {
-			return "", err
-		}
-		defer os.RemoveAll(tmp)
-		copies = newRepositories(tmp, m.Environ, copies.offline)
-	}
-	if err := os.MkdirAll(copies.dir, 0o700); err != nil {
-		return "", err
-	}
-	err = locked(copies.dir, "lock", func() error {
-		commit, err = copies.checkout(ctx, *g, want, dir, 0)
-		return err
-	})
-	return commit, err
-}
-
-// image installs a package of an OCI registry, and gives the digest of its manifest. A tag is not to move; what has
-// none is the latest, which does.
-func (m *Installer) image(ctx context.Context, s *imageSource, locked, dir string) (digest string, err error) {
-	if m.Registry.Client.Offline {
-		return "", fmt.Errorf("%s is not asked for: -offline forbids it", s.repository)
-	}
-	reference := s.reference
-	if reference == "" {
-		reference = cmp.Or(locked, "latest")
-	}
-	blob, err := m.OCI.Module(ctx, s.repository, reference)
-	if err != nil {
-		return "", err
-	}
-	if locked != "" && locked != blob.Manifest {
-		return "", &ChangedError{
-			Was: locked, Is: blob.Manifest,
-			What: fmt.Sprintf("the tag %q of %s was moved to another package", reference, s.repository),
-			Keep: fmt.Sprintf(" To stay with what was locked, name it: ?digest=%s.", locked),
-		}
-	}
-	return blob.Manifest, temporary(m.DataDir, blob.Sum, func(f *os.File) (string, error) {
-		return hashed(ctx, blob.Save, f, moduleLimits.Bytes)
-	}, func(zip string) error { return archive.Unpack(zip, dir, moduleLimits) })
-}
-
-// object installs an archive that is an object in a cloud.
-func (m *Installer) object(ctx context.Context, s *moduleSource, dir string) error {
-	read := m.Buckets.S3
-	if s.bucket == "gcs" {
-		read = m.Buckets.GCS
-	}
-	at, err := read(s.archive)
-	if err != nil {
-		return err
-	}
-	client := *m.Registry.Client
-	client.Authorize = at.Authorize
-	return temporary(m.DataDir, s.archive.Query().Get("checksum"), func(f *os.File) (string, error) {
-		return byURL(ctx, &client, at.URL, f, moduleLimits.Bytes)
-	}, func(path string) error { return archive.Unpack(path, dir, moduleLimits) })
-}
-
-// isArchive finds addresses that are of an archive by their name.
-var isArchive = pattern(`\.(zip|tar|tgz|tar\.gz|tbz2|tar\.bz2|tar\.xz|txz)$`)
-
-// archive installs an archive, or what the page at an address says is the module's.
-func (m *Installer) archive(ctx context.Context, u *url.URL, locked, dir string, hops int) (revision string, err error) {
-	q := u.Query()
-	if q.Get("archive") == "" && !isArchive().MatchString(u.Path) {
-		return m.page(ctx, u, locked, dir, hops)
-	}
-	sum := q.Get("checksum")
-	q.Del("archive")
-	q.Del("checksum")
-	plain := *u
-	plain.RawQuery = q.Encode()
-	return "", temporary(m.DataDir, sum, func(f *os.File) (string, error) {
-		return byURL(ctx, m.Registry.Client, &plain, f, moduleLimits.Bytes)
-	}, func(path string) error { return archive.Unpack(path, dir, moduleLimits) })
-}
-
-// checkSum holds an archive against the checksum in its address, "" or "sha256:HEX".
-func checkSum(want, got string) error {
-	want = strings.TrimPrefix(strings.ToLower(want), "sha256:")
-	switch {
-	case want == "" || want == got:
-		return nil
-	case len(want) != len(got) || strings.Contains(want, ":"):
-		return fmt.Errorf("the checksum in the address is no SHA-256, which is the only kind that is verified")
-	}
-	return fmt.Errorf("the archive has the SHA-256 checksum %s, and %s is what was promised", got, want)
-}
-
-var metaGet = pattern(`(?i)<meta\s+name="terraform-get"\s+content="([^"]+)"`)
-
-// page asks an address where the module is.
-func (m *Installer) page(ctx context.Context, u *url.URL, locked, dir string, hops int) (revision string, err error) {
-	if hops > 5 {
-		return "", fmt.Errorf("%s leads from page to page, and to no module", download.Show(u))
-	}
-	ask := *u
-	q := ask.Query()
-	q.Set("terraform-get", "1")
-	ask.RawQuery = q.Encode()
-	a, err := m.Registry.Client.Get(ctx, &ask, 1<<20)
-	if err != nil {
-		return "", err
-	}
-	text := a.Header.Get("X-Terraform-Get")
-	if text == "" {
-		if found := metaGet().FindSubmatch(a.Body); found != nil {
-			text = string(found[1])
-		}
-	}
-	if text == "" {
-		return "", fmt.Errorf("%s is no archive (zip, tar, tar.gz, tar.bz2), and does not say where the module is", download.Show(u))
-	}
-	if text[0] == '/' || text[0] == '.' {
-		next, err := a.URL.Parse(text)
-		if err != nil {
-			return "", err
-		}
-		text = next.String()
-	}
-	s, err := named(download.Show(u), text, u.Scheme == "https")
-	if err != nil {
-		return "", err
-	}
-	if s.archive != nil {
-		revision, err = m.archive(ctx, s.archive, locked, dir, hops+1)
-	} else {
-		revision, err = m.fetch(ctx, locked, s, dir)
-	}
-	if err != nil || s.sub == "" {
-		return revision, err
-	}
-	return revision, lift(dir, s.sub)
-}
-
-// lift makes a subdirectory of a package the package.
-func lift(dir, sub string) error {
-	at, err := inside(dir, sub)
-	if err != nil {
-		return err
-	}
-	tmp := dir + ".whole"
-	if err := os.RemoveAll(tmp); err != nil {
-		return err
-	}
-	rel, err := filepath.Rel(dir, at)
-	if err != nil {
-		return err
-	}
-	return errors.Join(os.Rename(dir, tmp), os.Rename(filepath.Join(tmp, rel), dir), os.RemoveAll(tmp))
-}
-
-// inside is the subdirectory of a package, in which "*" stands for the name of the only one that there is.
-func inside(dir, sub string) (string, error) {
-	if sub == "" {
-		return dir, nil
-	}
-	all, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(sub)))
-	if err != nil || len(all) != 1 {
-		return "", fmt.Errorf("the package has no subdirectory %q, or several that fit", sub)
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return "", err
-	}
-	defer root.Close()
-	rel, err := filepath.Rel(dir, all[0])
-	if err != nil {
-		return "", err
-	}
-	if info, err := root.Stat(rel); err != nil || !info.IsDir() {
-		return "", fmt.Errorf("%q in the package is no directory inside of it", sub)
-	}
-	return all[0], nil
 }

@@ -1,12 +1,16 @@
 package fetch
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/download"
+	"github.com/lethe-iac/lethe/internal/state/disk"
 )
 
 // Platform is the operating system and architecture that providers are built for, such as
@@ -39,4 +43,48 @@ func executable(dir string, p addr.Provider) (string, bool) {
 		}
 	}
 	return filepath.Join(dir, best), best != ""
+}
+
+// replace writes a file, whole or not at all.
+func replace(path string, text []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(text)
+	if err = errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}
+
+// locked runs f while no other process works on the packages of a directory, the plugin cache or that of
+// a configuration.
+func locked(dir, name string, f func() error) error {
+	return lockedIn(context.Background(), dir, name, f)
+}
+
+// lockedIn is locked, without waiting longer than the context lasts: another process may be downloading.
+func lockedIn(ctx context.Context, dir, name string, f func() error) error {
+	lock, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return err
+	}
+	got := make(chan error, 1)
+	go func() { got <- disk.Lock(lock) }()
+	select {
+	case err = <-got:
+	case <-ctx.Done():
+		go func() {
+			<-got
+			lock.Close()
+		}()
+		return download.Cause(ctx)
+	}
+	defer lock.Close()
+	if err != nil {
+		return err
+	}
+	return f()
 }

@@ -2,13 +2,8 @@ package fetch
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"maps"
 	"net/url"
 	"os"
@@ -17,19 +12,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lethe-iac/lethe/internal/bucket"
 	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/oci"
+	"github.com/lethe-iac/lethe/internal/registry"
 )
-
-// ChangedError says that there is something else now than what the lock file has of a module.
-type ChangedError struct {
-	What    string // what is changed, as the beginning of a sentence
-	Was, Is string // what it was when it was locked, and is now
-	Keep    string // what lets the user stay with what it was, a sentence; "": nothing does
-}
-
-func (e *ChangedError) Error() string {
-	return fmt.Sprintf("%s.\n  locked: %s\n  now:    %s\n\nIf its owners have not done that on purpose, it may be an attack. To take what it is now, run \"lethe init -upgrade\".%s", e.What, e.Was, e.Is, e.Keep)
-}
 
 // changed says that a package hashes to something else.
 func (c *moduleCall) changed(got delivery) error {
@@ -44,14 +31,6 @@ func (c *moduleCall) changed(got delivery) error {
 		Was:  with(c.lock.Hash, c.lock.Revision), Is: with(got.hash, got.revision),
 	}
 }
-
-// secretNames are the parameters of addresses that let a user in, and do not say what is asked for.
-const secretNames = `aws_access_key_id|aws_access_key_secret|aws_access_token|aws_profile|x-amz-[a-z-]*|x-goog-[a-z-]*|token|access_token|private_token|sig|signature|password|sshkey|se|st`
-
-var (
-	secretParameters = pattern(`(?i)^(?:` + secretNames + `)$`)
-	secretValues     = pattern(`(?i)([?&](?:` + secretNames + `)=)[^&\s"]*`)
-)
 
 // name is what the lock file calls a package: its address without a subdirectory, and without what may be secret or
 // says only how it is fetched. It is "" for a directory of this machine, which is not locked.
@@ -77,20 +56,6 @@ func (s *moduleSource) name() string {
 	u.RawQuery = q.Encode()
 	if s.bucket != "" {
 		return s.bucket + "::" + u.String()
-	}
-	return u.String()
-}
-
-// withoutPassword drops what lets a user in, but for the user name of SSH, which is part of the address.
-func withoutPassword(address string) string {
-	u, err := url.Parse(address)
-	if err != nil || u.User == nil {
-		return address
-	}
-	name := u.User.Username()
-	u.User = nil
-	if u.Scheme == "ssh" {
-		u.User = url.User(name)
 	}
 	return u.String()
 }
@@ -143,82 +108,12 @@ func (m *Installer) record(c *moduleCall, from, base, dir string) {
 // Locks are the module packages that were found to be needed.
 func (m *Installer) Locks() []config.ModuleLock { return slices.Collect(maps.Values(m.named)) }
 
-// there finds a module that is installed. One that is locked is as it is locked; another one, which Terraform or
-// OpenTofu may have installed, is locked as it is.
-func (m *Installer) there(c *moduleCall, source string) (dir, from, version string, ok bool) {
-	dir, from, version, err := m.installed().Find(m.WorkDir, c.key, source, c.constraint)
-	switch {
-	case err != nil || dir == "":
-		return "", "", "", false
-	case c.source == nil || c.lock.Source == "":
-		return dir, from, version, true
-	case c.locked && version != c.lock.Version:
-		return "", "", "", false
-	}
-	base := filepath.Join(m.DataDir, "modules", c.key)
-	if rel, err := filepath.Rel(base, dir); err != nil || !filepath.IsLocal(rel) {
-		base = dir
-	}
-	e := m.installed()[c.key]
-	hash, err := m.unchanged(base, cmp.Or(c.lock.Hash, e.Hash))
-	if err != nil {
-		return "", "", "", false
-	}
-	if !c.locked {
-		c.lock.Version, c.lock.Hash = version, hash
-		c.lock.Revision, _ = m.recall(hash)
-		if s, err := parseSource(from, m.Host); err == nil {
-			c.lock.Source = s.name()
-		}
-		if rel, err := filepath.Rel(base, dir); err == nil && rel != "." {
-			c.lock.Directory = strings.Trim(strings.TrimSuffix(filepath.ToSlash(rel), c.source.sub), "/")
-		}
-	}
-	m.record(c, from, base, dir)
-	return dir, from, version, true
-}
-
 // installed are the modules that were installed before.
 func (m *Installer) installed() Modules {
 	if m.known == nil {
 		m.known = ReadModules(m.DataDir)
 	}
 	return m.known
-}
-
-// Find finds an installed module for a command that does not install, of a call as Install has it. One that is locked
-// and on this machine is put into place if it is not, or not as it is locked. The directory is "" where nothing of
-// that name was installed, and the error says what is wrong with what was.
-func (m *Installer) Find(key, source, constraint string) (dir, from, version string, err error) {
-	dir, from, version, err = m.installed().Find(m.WorkDir, key, source, constraint)
-	s, problem := parseSource(source, m.Host)
-	if problem != nil {
-		return dir, from, version, err
-	}
-	c := &moduleCall{key: key, constraint: constraint, source: s}
-	if m.name(c); !c.locked {
-		return dir, from, version, err
-	}
-	e := m.installed()[key]
-	switch {
-	case err != nil || dir == "":
-	case version != c.lock.Version:
-		err = fmt.Errorf("the version %q was installed, and %s has %q", version, LockName, c.lock.Version)
-	case e.Hash != "" && e.Hash != c.lock.Hash:
-		err = fmt.Errorf("another package was installed than %s has", LockName)
-	default:
-		return dir, from, version, nil
-	}
-	base := filepath.Join(m.DataDir, "modules", key)
-	if m.Store.find(c.lock.Hash) == "" || m.fromStore(c, base) != nil {
-		return "", "", "", err
-	}
-	at, problem := m.enter(c, base)
-	if problem != nil {
-		return "", "", "", err
-	}
-	m.linked = append(m.linked, key)
-	return at, s.recorded(), c.lock.Version, nil
 }
 
 // Linked are the calls whose modules Find put into place.
@@ -236,78 +131,6 @@ func (m *Installer) commitIn(dir string) string {
 		return text
 	}
 	return ""
-}
-
-// summary lists the files of a package as "h1:" hashes are made of them: a line "HASH  NAME" for each, by name. A
-// symbolic link is what it leads to. Repositories of git in it are no part of it.
-func summary(dir string) (string, error) {
-	var lines []string
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.Name() == ".git" && path != dir {
-			if d.IsDir() {
-				return filepath.SkipDir
-			}
-			return nil
-		}
-		if d.IsDir() {
-			return nil
-		}
-		rel, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
-		name := filepath.ToSlash(rel)
-		if strings.Contains(name, "\n") {
-			return fmt.Errorf("the file name %q has a line break", name)
-		}
-		h := sha256.New()
-		if d.Type()&fs.ModeSymlink != 0 {
-			to, err := os.Readlink(path)
-			if err != nil {
-				return err
-			}
-			h.Write([]byte(filepath.ToSlash(to)))
-			name += " ->"
-		} else if err := readInto(h, path); err != nil {
-			return err
-		}
-		lines = append(lines, name+"\n"+hex.EncodeToString(h.Sum(nil)))
-		return nil
-	})
-	slices.Sort(lines)
-	for i, line := range lines {
-		name, hash, _ := strings.Cut(line, "\n")
-		lines[i] = hash + "  " + name + "\n"
-	}
-	return strings.Join(lines, ""), err
-}
-
-func readInto(w io.Writer, path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	_, err = io.Copy(w, f)
-	return err
-}
-
-// hashOf is the "h1:" hash of what a summary lists.
-func hashOf(summary string) string {
-	sum := sha256.Sum256([]byte(summary))
-	return "h1:" + base64.StdEncoding.EncodeToString(sum[:])
-}
-
-// fileName is a hash as the name of a file or a directory.
-func fileName(hash string) string {
-	sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(hash, "h1:"))
-	if err != nil || len(sum) != sha256.Size {
-		return "none"
-	}
-	return hex.EncodeToString(sum)
 }
 
 // aboutPath is where it is kept what a package is that was installed in the working directory: the line
@@ -380,3 +203,48 @@ var (
 	errChanged      = errors.New("it was changed since it was installed")
 	isConfiguration = pattern(`\.(tf|tofu)(\.json)?( ->)?\n$`)
 )
+
+// Installer installs modules that come from elsewhere, for one init or get. It is used by one goroutine.
+type Installer struct {
+	Registry *registry.Registry
+	OCI      *oci.Client
+	Buckets  *bucket.Access
+	Host     string // registry of addresses that name none
+	WorkDir  string
+	DataDir  string
+	CacheDir string // for copies of git repositories; "": below DataDir, for the time of the command
+	Environ  []string
+	Lock     *Lockfile
+	Store    *Store // packages that this machine has
+	Upgrade  bool   // and what may be newer
+	Note     func(string)
+
+	known    Modules             // what is installed; nil: not read yet
+	packages map[string]delivery // what this command installed, by its address
+	asked    map[registry.Module][]registry.Version
+	copies   *repositories
+	done     []manifestEntry
+	linked   []string                         // calls whose modules Find installed
+	named    map[moduleName]config.ModuleLock // what was found to be needed
+	bases    map[string]string                // the directory of a package in the working directory, by its hash
+}
+
+// delivery is a package that this command installed.
+type delivery struct {
+	dir, revision, hash string
+}
+
+// moduleCall is a call whose module is to be installed.
+type moduleCall struct {
+	key        string // the name of the call in the tree
+	constraint string
+	source     *moduleSource
+	lock       config.ModuleLock // with the name of the package, "" if it is not one that is locked
+	locked     bool              // and what is recorded of it
+}
+
+func (m *Installer) note(format string, args ...any) {
+	if m.Note != nil {
+		m.Note(fmt.Sprintf(format, args...))
+	}
+}

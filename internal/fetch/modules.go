@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/lethe-iac/lethe/internal/limits"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"github.com/apparentlymart/go-versions/versions/constraints"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/limits"
 )
 
 // LocalDir is the directory that a local module source names, seen from its caller's.
@@ -80,38 +80,6 @@ type manifestEntry struct {
 
 	// Hash is that of the package, "h1:…". Terraform and OpenTofu leave it out when they write the file.
 	Hash string `json:",omitempty"`
-}
-
-// WriteManifest records which module was found where, below the data directory, and tells fresh of
-// those that were not there, or elsewhere, when that was last recorded.
-func (i *Installer) WriteManifest(root *config.Node, fresh func(*config.Node)) error {
-	m := manifest{}
-	path := manifestPath(i.DataDir)
-	known := map[manifestEntry]bool{}
-	for _, e := range readManifest(path) {
-		e.Hash = ""
-		known[e] = true
-	}
-	installed := map[string]manifestEntry{}
-	for _, e := range i.done {
-		installed[e.Key] = e
-	}
-	root.Walk(func(n *config.Node) {
-		dir, err := filepath.Rel(i.WorkDir, n.Module.Dir)
-		if err != nil {
-			dir = n.Module.Dir
-		}
-		e := manifestEntry{Key: strings.Join(n.Path.Path(), "."), Source: n.Source, Version: n.Version, Dir: filepath.ToSlash(dir)}
-		if n.Parent != nil && !known[e] {
-			fresh(n)
-		}
-		e.Hash = installed[e.Key].Hash
-		m.Modules = append(m.Modules, e)
-	})
-	if len(m.Modules) == 1 {
-		return nil
-	}
-	return m.write(path)
 }
 
 // manifestPath is the list of installed modules below the data directory.

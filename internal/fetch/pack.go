@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/lethe-iac/lethe/internal/archive"
 	"golang.org/x/mod/sumdb/dirhash"
@@ -103,35 +105,16 @@ func straight(base, dir string) error {
 	return nil
 }
 
-// place puts a package into dir, which is below base, anew: a link to an unpacked one, the contents
-// of a packed one. It gives its "h1:" hash where that is known by then.
-func (p *Providers) place(pkg parcel, base, dir string) (h1 string, err error) {
-	if err := straight(base, dir); err != nil {
-		return "", err
+// hashSums is the "h1:" hash of a directory whose files have these checksums.
+func hashSums(sums archive.Sums) string {
+	names := make([]string, 0, len(sums))
+	for name := range sums {
+		names = append(names, name)
 	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return "", err
+	slices.Sort(names)
+	h := sha256.New()
+	for _, name := range names {
+		fmt.Fprintf(h, "%x  %s\n", sums[name], name)
 	}
-	if pkg.zip != "" {
-		o := archive.Options{Bytes: maxPackage, Files: maxFiles, Sums: archive.Sums{}}
-		err := archive.Unpack(pkg.zip, dir, o)
-		return hashSums(o.Sums), err
-	}
-	if pkg.h1 != "" {
-		return pkg.h1, p.store().link(pkg.dir, dir)
-	}
-	real, err := filepath.Abs(pkg.dir)
-	if err != nil {
-		return "", err
-	}
-	if to, err := os.Readlink(dir); err == nil && to == real {
-		return "", nil // others may be using it
-	}
-	if err := os.RemoveAll(dir); err != nil {
-		return "", err
-	}
-	if os.Symlink(real, dir) == nil {
-		return "", nil
-	}
-	return "", os.CopyFS(dir, os.DirFS(real)) // not every system and user may make links
+	return "h1:" + base64.StdEncoding.EncodeToString(h.Sum(nil))
 }

@@ -2,15 +2,17 @@ package fetch
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/apparentlymart/go-versions/versions"
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/cliconfig"
+	"github.com/lethe-iac/lethe/internal/download"
+	"github.com/lethe-iac/lethe/internal/oci"
 	"github.com/lethe-iac/lethe/internal/registry"
 )
 
@@ -133,117 +135,88 @@ func hosts(h string) []string {
 	return []string{h}
 }
 
-// methods are the sources to ask: the configured ones, or those implied where nothing is configured, which are
-// directories that are there, and the registry of a provider that none of them has.
-func (p *Providers) methods() ([]method, error) {
-	all, err := p.configured()
-	if p.Registry != nil && p.Registry.Client.Offline {
-		all = slices.DeleteFunc(all, func(m method) bool {
-			_, onDisk := m.source.(mirror)
-			return !onDisk
-		})
+// direct is the registry that the address of a provider names.
+type direct struct{ *registry.Registry }
+
+func (direct) String() string { return "the provider's registry" }
+
+func (d direct) list(ctx context.Context, a addr.Provider) (all []found, warnings []string, err error) {
+	list, warnings, err := d.Providers(ctx, a)
+	if err = absent(err); err != nil {
+		return nil, nil, err
 	}
-	return all, err
+	for _, v := range list {
+		all = append(all, found{version: v.Version, platforms: v.Platforms, unfit: unspoken(v.Protocols), get: remote(func(ctx context.Context, platform string) (*registry.Package, error) {
+			return d.Provider(ctx, a, v.Version, platform)
+		})})
+	}
+	return all, warnings, nil
 }
 
-// configured are the sources that the user's settings, or their absence, name.
-func (p *Providers) configured() ([]method, error) {
-	var out []method
-	switch {
-	case len(p.only) > 0:
-		for _, s := range p.only {
-			out = append(out, method{source: s})
-		}
-	case p.Settings.Installs:
-		for _, in := range p.Settings.Sources {
-			s, err := p.source(in)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, method{s, in.Include, in.Exclude})
-		}
-	default:
-		direct := method{source: direct{p.Registry}}
-		for _, dir := range implied(p.WorkDir, p.Getenv) {
-			if info, err := os.Stat(dir); err == nil && info.IsDir() {
-				out = append(out, method{source: mirror(dir)})
-				direct.exclude = append(direct.exclude, mirror(dir).providers()...)
-			}
-		}
-		out = append(out, direct)
+// remote makes a package of what a server says of it.
+func remote(ask func(ctx context.Context, platform string) (*registry.Package, error)) func(context.Context, string) (parcel, error) {
+	return func(ctx context.Context, platform string) (parcel, error) {
+		pkg, err := ask(ctx, platform)
+		return parcel{remote: pkg}, err
 	}
-	return out, nil
 }
 
-// OnlyDir lets the providers come from a directory, another one besides those named so far, and from no place that the
-// CLI configuration names.
-func (p *Providers) OnlyDir(dir string) { p.only = append(p.only, mirror(dir)) }
+// unspoken says that a version speaks no protocol that Lethe speaks.
+func unspoken(protocols []string) string {
+	if protocols == nil || slices.ContainsFunc(protocols, func(p string) bool { return strings.HasPrefix(p, "5.") || strings.HasPrefix(p, "6.") }) {
+		return ""
+	}
+	return fmt.Sprintf("speaks version %s of the plugin protocol, and Lethe speaks 5 and 6", strings.Join(protocols, " and "))
+}
 
-// OnlyMirror lets the providers come from a network mirror alone.
-func (p *Providers) OnlyMirror(text string) error {
-	s, err := p.source(cliconfig.Installation{Method: "network_mirror", Path: text})
-	p.only = []source{s}
+// absent is no error where it says that there is none of that name.
+func absent(err error) error {
+	if errors.Is(err, registry.ErrNotFound) {
+		return nil
+	}
 	return err
 }
 
-// OnlyImages lets the providers come from OCI registries alone, each from the repository that a template says, as that
-// of an oci_mirror block.
-func (p *Providers) OnlyImages(template string) error {
-	of, err := cliconfig.RepositoryTemplate(template)
-	if err != nil {
-		return err
+// network is a network mirror.
+type network struct{ registry.Mirror }
+
+func (n network) String() string { return "the network mirror " + download.Show(n.URL) }
+
+func (n network) list(ctx context.Context, a addr.Provider) (all []found, warnings []string, err error) {
+	list, err := n.Providers(ctx, a)
+	if err = absent(err); err != nil {
+		return nil, nil, err
 	}
-	p.only = []source{images{p.OCI, of}}
-	return nil
+	for _, v := range list {
+		all = append(all, found{version: v.Version, get: remote(func(ctx context.Context, platform string) (*registry.Package, error) {
+			return n.Provider(ctx, a, v.Version, platform)
+		})})
+	}
+	return all, nil, nil
 }
 
-// OnlyRegistries lets each provider come from the registry that its address names.
-func (p *Providers) OnlyRegistries() { p.only = []source{direct{p.Registry}} }
-
-// source makes a source of what the CLI configuration says.
-func (p *Providers) source(in cliconfig.Installation) (source, error) {
-	switch in.Method {
-	case "filesystem_mirror":
-		return mirror(in.Path), nil
-	case "network_mirror":
-		u, err := registry.MirrorURL(in.Path)
-		return network{registry.Mirror{Registry: p.Registry, URL: u}}, err
-	case "oci_mirror":
-		return images{p.OCI, in.Repository}, nil
-	}
-	return direct{p.Registry}, nil
+// images is an OCI registry, or several, with a repository for each provider.
+type images struct {
+	*oci.Client
+	repository func(addr.Provider) string
 }
 
-// providers lists what a mirror has, as "host/namespace/type".
-func (m mirror) providers() []string {
-	dirs, _ := filepath.Glob(filepath.Join(string(m), "*", "*", "*"))
-	var out []string
-	for _, dir := range dirs {
-		if rel, err := filepath.Rel(string(m), dir); err == nil {
-			out = append(out, filepath.ToSlash(rel))
-		}
-	}
-	return out
-}
+func (images) String() string { return "the OCI mirror" }
 
-// implied are the directories that Terraform and OpenTofu look into without a setting.
-func implied(workDir string, env func(string) string) []string {
-	home := env("HOME")
-	dirs := []string{filepath.Join(workDir, "terraform.d", "plugins"), filepath.Join(home, ".terraform.d", "plugins")}
-	data := env("XDG_DATA_HOME")
-	if data == "" {
-		data = filepath.Join(home, ".local", "share")
+func (o images) list(ctx context.Context, a addr.Provider) (all []found, warnings []string, err error) {
+	name := o.repository(a)
+	vs, err := o.Versions(ctx, name)
+	if err != nil && !errors.Is(err, oci.ErrNotFound) {
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
-	all := append([]string{data}, filepath.SplitList(orElse(env("XDG_DATA_DIRS"), "/usr/local/share:/usr/share"))...)
-	for _, d := range all {
-		dirs = append(dirs, filepath.Join(d, "terraform", "plugins"), filepath.Join(d, "opentofu", "plugins"))
+	for _, v := range vs {
+		all = append(all, found{version: v, get: remote(func(ctx context.Context, platform string) (*registry.Package, error) {
+			blob, err := o.Provider(ctx, name, v, platform)
+			if err != nil {
+				return nil, err
+			}
+			return &registry.Package{Sum: blob.Sum, Save: blob.Save, Size: blob.Size}, nil
+		})})
 	}
-	return dirs
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
+	return all, nil, nil
 }

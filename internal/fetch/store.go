@@ -1,20 +1,14 @@
 package fetch
 
 import (
-	"cmp"
-	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/lethe-iac/lethe/internal/archive"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/shortcut"
 )
@@ -147,64 +141,4 @@ func sums(lock config.Lock) (out []string) {
 		}
 	}
 	return out
-}
-
-// stored makes sure that a package is in the store, unpacked and as it was downloaded, and gives its directory and its
-// "h1:" hash.
-func (p *Providers) stored(ctx context.Context, pkg parcel) (dir, h1 string, err error) {
-	s, sum := p.store(), pkg.remote.Sum
-	dir = s.of(sum)
-	if h1 = s.find(sum); h1 != "" {
-		return dir, h1, nil
-	}
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return "", "", err
-	}
-	err = lockedIn(ctx, s.dir, sum+".lock", func() error {
-		if h1 = s.find(sum); h1 != "" { // by another that was first
-			return nil
-		}
-		if h1, err = p.unpacked(ctx, pkg, dir); err == nil {
-			s.keep(dir, h1)
-		}
-		return err
-	})
-	return dir, h1, err
-}
-
-// unpacked downloads a package and unpacks it into dir, while it arrives where that is possible, and gives its "h1:"
-// hash. Nothing is in dir before all of it is the package that was promised.
-func (p *Providers) unpacked(ctx context.Context, pkg parcel, dir string) (string, error) {
-	o := archive.Options{Bytes: maxPackage, Files: maxFiles, Sums: archive.Sums{}}
-	if err := archive.Sweep(dir); err != nil {
-		return "", err
-	}
-	s, err := archive.NewStream(dir, o)
-	if err != nil {
-		return "", err
-	}
-	defer s.Close()
-	sum, err := p.save(ctx, pkg, s)
-	if err = cmp.Or(err, checkSum(pkg.remote.Sum, sum)); err != nil {
-		return "", err
-	}
-	err = s.Finish()
-	if errors.Is(err, archive.ErrWhole) {
-		err = p.download(ctx, pkg, p.StoreDir, func(zip string) error { return archive.Unpack(zip, dir, o) })
-	}
-	return hashSums(o.Sums), err
-}
-
-// hashSums is the "h1:" hash of a directory whose files have these checksums.
-func hashSums(sums archive.Sums) string {
-	names := make([]string, 0, len(sums))
-	for name := range sums {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	h := sha256.New()
-	for _, name := range names {
-		fmt.Fprintf(h, "%x  %s\n", sums[name], name)
-	}
-	return "h1:" + base64.StdEncoding.EncodeToString(h.Sum(nil))
 }

@@ -267,6 +267,27 @@ func appendLaidOut(dst, src []byte, depth int) []byte {
 	return dst
 }
 
+// AppendCompact appends valid JSON without white space. Strings stay as they are spelled.
+func AppendCompact(dst, src []byte) []byte {
+	for i := 0; i < len(src); {
+		from := i
+		switch layout[src[i]] {
+		case skipped:
+			i++
+			continue
+		case quote:
+			for i++; i < len(src) && src[i] != '"'; i++ {
+				if src[i] == '\\' {
+					i++
+				}
+			}
+		}
+		i = min(i+1, len(src))
+		dst = append(dst, src[from:i]...)
+	}
+	return dst
+}
+
 // stops marks the bytes inside a JSON string at which copying stops for a look.
 var stops = [256]bool{'"': true, '\\': true, '<': true, '>': true, '&': true, 0xe2: true}
 

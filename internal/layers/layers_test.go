@@ -35,6 +35,7 @@ var floors = map[string][][]string{
 		{"declared"}, {"receivers", "filling", "moving"}, {"leases", "ordering", "targeting"}, {"run"}, {"validating"},
 		{"planning", "applying"}, {""},
 	},
+	"view": {{"jsondoc"}, {""}},
 	"lang": {{"funcs", "outline"}, {"expr"}, {"program"}, {"frame"}, {"vet"}, {""}},
 }
 

@@ -2,11 +2,14 @@ package lease
 
 import (
 	"context"
+	"slices"
 	"time"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/walk"
 )
 
 // Close closes a lease, if that was not done before, and reports whether it is closed now. It takes no
@@ -123,5 +126,121 @@ func (x *Lease) over() bool {
 		return true
 	default:
 		return false
+	}
+}
+
+// Open lists the leases that are open at this moment, without waiting for anything: for a process
+// that must end at once and names what it leaves behind.
+func (l *Ledger) Open() []Left {
+	var left []Left
+	for _, x := range l.leases() {
+		if reason, open := x.reason(); open {
+			left = append(left, Left{x.opened.Object, x.opened.Provider.Addr(), reason})
+		}
+	}
+	return left
+}
+
+// Left is a lease that is still open, and why.
+type Left struct {
+	Object   addr.Object
+	Provider addr.Provider
+	Reason   string // a sentence without a full stop at its end
+}
+
+// Summary counts what happened to the leases so far. The times are those from opening to the end of
+// closing, or to now.
+func (l *Ledger) Summary() event.Leases {
+	list := l.leases()
+	l.mu.Lock()
+	s := event.Leases{Opened: len(list), Renewed: l.renewed}
+	l.mu.Unlock()
+	for _, x := range list {
+		held, closed := x.held()
+		if closed {
+			s.Closed++
+		} else {
+			s.Left++
+		}
+		s.Longest = max(s.Longest, held)
+	}
+	return s
+}
+
+// Session says that a provider process was configured, with settings made from the parents (none
+// perhaps). CloseAll calls stop after the leases that were opened through the process are closed,
+// and before the parents are. Where the walk stops the process itself, the function that Session
+// gives takes its part: it calls stop unless that was done before.
+func (l *Ledger) Session(p provider.Provider, parents []*Lease, stop func()) (end func()) {
+	s := &session{provider: p, parents: parents, stop: stop}
+	l.mu.Lock()
+	l.sessions = append(l.sessions, s)
+	l.mu.Unlock()
+	return s.end
+}
+
+func (s *session) end() { s.once.Do(s.stop) }
+
+// CloseAll closes every lease that is still open and stops every session that still runs, and
+// lists the leases that could not be closed, now or before, in the order in which they were
+// opened. It is called when the walk is over, however it ended.
+func (l *Ledger) CloseAll() []Left {
+	for seen := -1; ; {
+		l.mu.Lock()
+		leases, sessions := slices.Clip(l.list), slices.Clip(l.sessions)
+		l.mu.Unlock()
+		n := len(leases) + len(sessions)
+		if n == seen { // nothing was opened meanwhile
+			return l.Open()
+		}
+		seen = n
+		l.end(leases, sessions)
+	}
+}
+
+// end closes leases and stops sessions, as many at a time as allowed: a lease after those that were
+// obtained with it and after the sessions that were configured with it, a session after the leases
+// opened through it. What waits for each other in a circle, which time itself forbids, is ended last.
+func (l *Ledger) end(leases []*Lease, sessions []*session) {
+	var graph walk.Graph
+	var work []func()
+	add := func(do func()) walk.Node {
+		work = append(work, do)
+		return graph.Add(walk.Options{})
+	}
+	of := make(map[*Lease]walk.Node, len(leases))
+	for _, x := range leases {
+		if !x.over() {
+			of[x] = add(func() { l.Close(x) })
+		}
+	}
+	before := func(n walk.Node, parents []*Lease) {
+		for _, p := range parents {
+			if parent, open := of[p]; open {
+				graph.Waits(parent, n)
+			}
+		}
+	}
+	through := make(map[provider.Provider]walk.Node, len(sessions))
+	for _, s := range sessions {
+		n := add(s.end)
+		through[s.provider] = n
+		before(n, s.parents)
+	}
+	for x, n := range of {
+		if s, ok := through[x.opened.Provider]; ok {
+			graph.Waits(s, n)
+		}
+		before(n, x.opened.Parents)
+	}
+	result := graph.Run(context.Background(), walk.RunOptions{
+		Workers: l.o.Parallelism,
+		Visit: func(_ context.Context, n walk.Node, _ *walk.Fan) bool {
+			l.safely(work[n])
+			return true
+		},
+	})
+	for _, n := range result.Stuck {
+		l.safely(work[n])
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -24,33 +23,6 @@ const (
 
 // retryDelays are those before a renewal that failed is tried again.
 var retryDelays = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}
-
-// Lease is one that was opened and handed over.
-type Lease struct {
-	opened Opened
-	ledger *Ledger
-	since  time.Time
-
-	mu      sync.Mutex
-	private []byte        // from the opening or the last renewal that succeeded
-	renew   time.Time     // when to renew next; zero: never
-	last    time.Time     // end of the last renewal
-	running chan struct{} // closed at the end of the renewal under way; nil: there is none
-	giveUp  func()        // cancels the renewal under way
-	expired *Expired      // why it could not be renewed
-	said    map[string]bool
-
-	begun   bool
-	until   time.Time     // end of closing
-	closing chan struct{} // closed at the begin of closing
-	closed  chan struct{} // closed at its end; what follows may be read then
-	why     string        // why it could not be closed; "" if it was
-}
-
-// Expired says that a lease could not be renewed in time: its value must not be used any more.
-type Expired struct{ Reason string }
-
-func (e *Expired) Error() string { return e.Reason }
 
 // Fresh makes sure that the lease is good, before it is used: it renews if that is due and waits
 // for a renewal that is under way. The error is an *Expired if the lease could not be renewed, now
@@ -302,4 +274,33 @@ func sentence(ds provider.Diags) string {
 		parts = append(parts, strings.TrimRight(s, ". \n"))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// Opened takes a lease into the ledger and begins to renew it. It is called also for a lease whose
+// opening was refused afterwards: what was opened must be closed.
+func (l *Ledger) Opened(o Opened) *Lease {
+	if o.Report == nil {
+		o.Report = func(provider.Diags) {}
+	}
+	if o.Closed == nil {
+		o.Closed = func() {}
+	}
+	x := &Lease{
+		opened:  o,
+		ledger:  l,
+		since:   time.Now(),
+		private: o.Private,
+		renew:   o.RenewAt.Round(0), // by the wall clock alone: renewal times are points of calendar time
+		// The first renewal needs no distance from the opening.
+		last:    time.Now().Add(-spacing),
+		closing: make(chan struct{}),
+		closed:  make(chan struct{}),
+	}
+	l.mu.Lock()
+	l.list = append(l.list, x)
+	l.mu.Unlock()
+	if !x.renew.IsZero() {
+		go x.keep()
+	}
+	return x
 }

@@ -69,6 +69,36 @@ type Ledger struct {
 	held     map[provider.Provider]int // whose closings wait (Between)
 }
 
+// Lease is one that was opened and handed over.
+type Lease struct {
+	opened Opened
+	ledger *Ledger
+	since  time.Time
+
+	mu      sync.Mutex
+	private []byte        // from the opening or the last renewal that succeeded
+	renew   time.Time     // when to renew next; zero: never
+	last    time.Time     // end of the last renewal
+	running chan struct{} // closed at the end of the renewal under way; nil: there is none
+	giveUp  func()        // cancels the renewal under way
+	expired *Expired      // why it could not be renewed
+	said    map[string]bool
+
+	begun   bool
+	until   time.Time     // end of closing
+	closing chan struct{} // closed at the begin of closing
+	closed  chan struct{} // closed at its end; what follows may be read then
+	why     string        // why it could not be closed; "" if it was
+}
+
+// session is a provider process that CloseAll has to stop.
+type session struct {
+	provider provider.Provider
+	parents  []*Lease
+	stop     func()
+	once     sync.Once
+}
+
 // NewLedger makes an empty ledger.
 func NewLedger(o Options) *Ledger {
 	if o.Now == nil {
@@ -113,54 +143,6 @@ type Opened struct {
 	Closed func()
 }
 
-// Opened takes a lease into the ledger and begins to renew it. It is called also for a lease whose
-// opening was refused afterwards: what was opened must be closed.
-func (l *Ledger) Opened(o Opened) *Lease {
-	if o.Report == nil {
-		o.Report = func(provider.Diags) {}
-	}
-	if o.Closed == nil {
-		o.Closed = func() {}
-	}
-	x := &Lease{
-		opened:  o,
-		ledger:  l,
-		since:   time.Now(),
-		private: o.Private,
-		renew:   o.RenewAt.Round(0), // by the wall clock alone: renewal times are points of calendar time
-		// The first renewal needs no distance from the opening.
-		last:    time.Now().Add(-spacing),
-		closing: make(chan struct{}),
-		closed:  make(chan struct{}),
-	}
-	l.mu.Lock()
-	l.list = append(l.list, x)
-	l.mu.Unlock()
-	if !x.renew.IsZero() {
-		go x.keep()
-	}
-	return x
-}
-
-// Left is a lease that is still open, and why.
-type Left struct {
-	Object   addr.Object
-	Provider addr.Provider
-	Reason   string // a sentence without a full stop at its end
-}
-
-// Open lists the leases that are open at this moment, without waiting for anything: for a process
-// that must end at once and names what it leaves behind.
-func (l *Ledger) Open() []Left {
-	var left []Left
-	for _, x := range l.leases() {
-		if reason, open := x.reason(); open {
-			left = append(left, Left{x.opened.Object, x.opened.Provider.Addr(), reason})
-		}
-	}
-	return left
-}
-
 // Between calls f while no lease is being closed through a process: it waits for the closings that are under
 // way, and those that come next wait for f.
 func (l *Ledger) Between(p provider.Provider, f func()) {
@@ -198,25 +180,6 @@ func (l *Ledger) leases() []*Lease {
 	return slices.Clip(l.list)
 }
 
-// Summary counts what happened to the leases so far. The times are those from opening to the end of
-// closing, or to now.
-func (l *Ledger) Summary() event.Leases {
-	list := l.leases()
-	l.mu.Lock()
-	s := event.Leases{Opened: len(list), Renewed: l.renewed}
-	l.mu.Unlock()
-	for _, x := range list {
-		held, closed := x.held()
-		if closed {
-			s.Closed++
-		} else {
-			s.Left++
-		}
-		s.Longest = max(s.Longest, held)
-	}
-	return s
-}
-
 // tell tells the Sink.
 func (l *Ledger) tell(e event.Event) { l.safely(func() { l.o.Sink.Tell(e) }) }
 
@@ -238,3 +201,8 @@ func (l *Ledger) countRenewal() {
 	defer l.mu.Unlock()
 	l.renewed++
 }
+
+// Expired says that a lease could not be renewed in time: its value must not be used any more.
+type Expired struct{ Reason string }
+
+func (e *Expired) Error() string { return e.Reason }

@@ -4,27 +4,14 @@ import (
 	"context"
 	"time"
 
-	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
 )
-
-// Stored is what an entry holds beside the object itself.
-type Stored struct {
-	Provider    addr.ProviderInstance
-	Recorded    []addr.Resource
-	CreateFirst bool
-	SkipDestroy bool
-
-	Was *state.Entry // of data: the previous run's; nil: there is none
-
-	// Later takes the word that all is well, instead of the sink: there is more to do before it is.
-	Later func(event.Done)
-}
 
 // Up creates or updates an object as proposed. The entry is what is to be recorded, also when the
 // call failed; it is nil if there is nothing.
@@ -263,4 +250,38 @@ func recordLeft(t *Tools, cur Current, resp provider.ApplyResponse, succeeded bo
 		return cur.Entry, false
 	}
 	return &next, false
+}
+
+// Stored is a stored object in its wire form, without a provider's help: the entry must be of the
+// current schema, as everything is that a plan has refreshed.
+func (t *Tools) Stored(e *state.Entry) (Known, bool) {
+	v, err := t.Type.DecodeJSON(e.Attrs)
+	if err != nil {
+		malformed(t, "Invalid stored object", err)
+		return Known{}, false
+	}
+	wire, ok := encode(t, v)
+	return Known{Wire: wire, Upgraded: wire}, ok
+}
+
+// Approved is the proposal that the plan recorded. It stands where nothing that the provider
+// decided by can have changed since: the configuration was wholly known and nothing in it is
+// write-only.
+func (t *Tools) Approved(c *plan.Change, cur Current, config mark.Value, f Forced) (*Proposal, bool) {
+	prior := t.Type.Null()
+	p := &Proposal{Prior: nullWire, Value: c.After.Raw, Private: c.Private, Identity: c.Identity, Legacy: c.Legacy}
+	var ok bool
+	if cur.Entry != nil {
+		p.Prior = cur.Wire
+		if prior, ok = decode(t, cur.Wire, "Invalid stored object"); !ok {
+			return nil, false
+		}
+	}
+	p.Was = prior
+	p.Asked = ignore(config, prior, cur.Entry, f)
+	if p.Config, ok = encode(t, p.Asked.Raw); !ok {
+		return nil, false
+	}
+	p.Planned, ok = encode(t, c.After.Raw)
+	return p, ok
 }

@@ -27,7 +27,8 @@
 // What a provider answers is held against the schema, the configuration and the plan before it is
 // used (invariant I10), and against the secrets of this run before it is kept (guard.go). Below the
 // steps are functions that take the same Tools: those of one step stand in its file, those about
-// encoded objects in wire.go, about identities in identity.go and refresh.go.
+// encoded objects in wire.go, about identities in identity.go, refresh.go and wire.go. Files stand in layers, each above
+// those that it uses: data.go, apply.go, plan.go, refresh.go, guard.go, wire.go, object.go.
 //
 // What is not here: order (plan, walk), evaluation (lang), sessions of providers (engine), durability
 // (state/journal).

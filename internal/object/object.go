@@ -2,15 +2,18 @@ package object
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/shortcut"
+	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -149,4 +152,29 @@ func (t *Tools) deferred(d provider.Deferred) bool {
 		"%s put its answer about %s off (reason: %s), which is only possible where deferred actions are allowed. This is a bug in the provider, to be reported there.",
 		t.who(), t.Object, d)
 	return true
+}
+
+// Stored is what an entry holds beside the object itself.
+type Stored struct {
+	Provider    addr.ProviderInstance
+	Recorded    []addr.Resource
+	CreateFirst bool
+	SkipDestroy bool
+
+	Was *state.Entry // of data: the previous run's; nil: there is none
+
+	// Later takes the word that all is well, instead of the sink: there is more to do before it is.
+	Later func(event.Done)
+}
+
+// withSchemaMarks is what is sensitive in v: what the configuration says, now or when it was stored, and
+// what the schema says. The configuration says nothing about write-only attributes: they are null.
+func withSchemaMarks(t *Tools, configured []mark.At, v cty.Value) []mark.At {
+	if t.Type.HasWriteOnly() {
+		configured = slices.DeleteFunc(configured, func(m mark.At) bool { return t.Type.IsWriteOnly(m.Path) })
+	}
+	for _, m := range mark.SensitiveAt(t.Type.SensitivePaths(v)) {
+		configured = mark.Add(configured, m)
+	}
+	return configured
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
@@ -269,18 +270,6 @@ func markResult(t *Tools, v cty.Value, config mark.Value) mark.Value {
 	return mark.Value{Raw: v, Marks: withSchemaMarks(t, mark.Carry(config.Sensitive(), v), v)}
 }
 
-// withSchemaMarks is what is sensitive in v: what the configuration says, now or when it was stored, and
-// what the schema says. The configuration says nothing about write-only attributes: they are null.
-func withSchemaMarks(t *Tools, configured []mark.At, v cty.Value) []mark.At {
-	if t.Type.HasWriteOnly() {
-		configured = slices.DeleteFunc(configured, func(m mark.At) bool { return t.Type.IsWriteOnly(m.Path) })
-	}
-	for _, m := range mark.SensitiveAt(t.Type.SensitivePaths(v)) {
-		configured = mark.Add(configured, m)
-	}
-	return configured
-}
-
 // PlanDown plans the end of an object: the provider is asked where it wants to be.
 func (t *Tools) PlanDown(ctx context.Context, cur Current, capable bool) (*plan.Change, bool) {
 	c := &plan.Change{Object: t.Object, Was: t.Object, Entry: cur.Entry, Action: plan.Delete, Private: cur.Entry.Private}
@@ -321,6 +310,11 @@ func (t *Tools) Within(approved *plan.Change, p *Proposal) bool {
 			t.Object, t.who(), placeText(t, b.Path), said(b, approved.After.Marks))
 	}
 	return false
+}
+
+// Settled reports whether a configuration leaves nothing for apply to plan again.
+func (t *Tools) Settled(config mark.Value) bool {
+	return ctyvalue.WhollyKnown(config.Raw) && !config.Has(mark.Ephemeral) && len(t.Type.WriteOnly(config.Raw)) == 0
 }
 
 // ignore puts the prior object's values over the configuration where ignore_changes says so, with what

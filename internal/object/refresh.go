@@ -212,23 +212,6 @@ func fillIdentity(t *Tools, e *state.Entry, identity cty.Value) bool {
 	return true
 }
 
-// storedIdentity is an entry's identity as it travels.
-func storedIdentity(t *Tools, e *state.Entry) provider.Dynamic {
-	return identityWire(t, identityOf(t, e))
-}
-
-// identityOf is an entry's identity; NilVal if it has none that the type can hold.
-func identityOf(t *Tools, e *state.Entry) cty.Value {
-	if e == nil || e.Identity == nil || t.Type.Identity == nil {
-		return cty.NilVal
-	}
-	v, err := ctyjson.Unmarshal(e.Identity, identityType(t.Type.Identity))
-	if err != nil {
-		return cty.NilVal
-	}
-	return v
-}
-
 // sameIdentity reports whether the stored identity says what was answered.
 func sameIdentity(t *Tools, e *state.Entry, answered cty.Value) bool {
 	if answered == cty.NilVal {

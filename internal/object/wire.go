@@ -3,11 +3,14 @@ package object
 import (
 	"bytes"
 	"errors"
+	"slices"
 
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/shortcut"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/tinylib/msgp/msgp"
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
@@ -118,4 +121,42 @@ func decodeAny(d provider.Dynamic, ty cty.Type) (cty.Value, error) {
 		return ctyjson.Unmarshal(d.JSON, ty)
 	}
 	return schema.Decode(d.Msgpack, ty)
+}
+
+// storedIdentity is an entry's identity as it travels.
+func storedIdentity(t *Tools, e *state.Entry) provider.Dynamic {
+	return identityWire(t, identityOf(t, e))
+}
+
+// identityOf is an entry's identity; NilVal if it has none that the type can hold.
+func identityOf(t *Tools, e *state.Entry) cty.Value {
+	if e == nil || e.Identity == nil || t.Type.Identity == nil {
+		return cty.NilVal
+	}
+	v, err := ctyjson.Unmarshal(e.Identity, identityType(t.Type.Identity))
+	if err != nil {
+		return cty.NilVal
+	}
+	return v
+}
+
+// peekString reads one string member of a MessagePack map without decoding the rest. It reports
+// false for anything that is not a plain string, and for malformed input.
+func peekString(b []byte, name string) (string, bool) {
+	text, _, err := msgp.ReadStringBytes(msgp.Locate(name, b))
+	return text, err == nil
+}
+
+// nullIn reports whether b is a MessagePack map in which all members of these names are null, as
+// far as that can be seen without decoding it: false means that it has to be.
+func nullIn(b []byte, names []string) bool {
+	n, b, err := msgp.ReadMapHeaderBytes(b)
+	for ; err == nil && n > 0; n-- {
+		var key []byte
+		if key, b, err = msgp.ReadStringZC(b); err != nil || slices.Contains(names, string(key)) && !msgp.IsNil(b) {
+			return false
+		}
+		b, err = msgp.Skip(b)
+	}
+	return err == nil && len(b) == 0
 }

@@ -2,9 +2,6 @@ package plan
 
 import "slices"
 
-// facts are what a plan does to a value, or to the settings of a hold.
-type facts uint8
-
 const (
 	known   facts = 1 << iota // the facts are found
 	changed                   // something that it is made from has a real step

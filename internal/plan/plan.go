@@ -5,6 +5,9 @@
 // the same way after planning and after loading a saved plan (the ADR "the plan stores changes").
 // Ephemeral resources and provider sessions are never part of a plan; they follow from the
 // configuration in every walk.
+//
+// Files stand in layers, each above those that it uses: order.go and its rules (sessions.go, rules.go), emit.go,
+// building.go, first.go, facts.go, steps.go, problem.go; plan.go uses none of them.
 package plan
 
 import (

@@ -7,12 +7,20 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// idle is what Pool.Idle gives: a provider that, for each call, uses the process that answers such
-// calls at the time. A session may take that process over and end it without asking the session that
-// validates through it; the next call then goes to another one.
-type idle struct {
-	pool *Pool
-	kind *kind
+// Idle gives a provider for what needs no settings: schemas, validation, functions, upgrades and
+// moves. It stands for whichever process answers such calls at the time, and refuses all others;
+// its Shutdown does nothing. The error is that of the start.
+func (pool *Pool) Idle(ctx context.Context, a addr.Provider) (Provider, error) {
+	k := pool.kind(a)
+	if k.builtin != nil {
+		return k.builtin, nil
+	}
+	p, err := pool.share(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	p.calls.Done()
+	return k.face, nil
 }
 
 // use makes one call on the process.

@@ -116,22 +116,6 @@ func (pool *Pool) kind(a addr.Provider) *kind {
 	return k
 }
 
-// Idle gives a provider for what needs no settings: schemas, validation, functions, upgrades and
-// moves. It stands for whichever process answers such calls at the time, and refuses all others;
-// its Shutdown does nothing. The error is that of the start.
-func (pool *Pool) Idle(ctx context.Context, a addr.Provider) (Provider, error) {
-	k := pool.kind(a)
-	if k.builtin != nil {
-		return k.builtin, nil
-	}
-	p, err := pool.share(ctx, k)
-	if err != nil {
-		return nil, err
-	}
-	p.calls.Done()
-	return k.face, nil
-}
-
 // Session gives a process for the caller to configure, and to Release. It is the one that Idle
 // uses, unless that has a session already.
 func (pool *Pool) Session(ctx context.Context, a addr.Provider) (Provider, error) {
@@ -427,4 +411,12 @@ func Fault(a addr.Provider, err error) diag.Diagnostic {
 		return diag.Errorf("Request cancelled", "The start of the provider %s was cancelled.", a)
 	}
 	return diag.Errorf("Failed to start provider", "The provider %s could not be started: %s.", a, err)
+}
+
+// idle is what Pool.Idle gives: a provider that, for each call, uses the process that answers such
+// calls at the time. A session may take that process over and end it without asking the session that
+// validates through it; the next call then goes to another one.
+type idle struct {
+	pool *Pool
+	kind *kind
 }

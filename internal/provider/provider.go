@@ -17,6 +17,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -314,4 +315,26 @@ type IdentityAttr struct {
 type Launcher interface {
 	// Start starts a process of a provider; the caller shuts it down.
 	Start(ctx context.Context, p addr.Provider) (Provider, error)
+}
+
+// Schemas is everything a provider describes. Types are decoded one by one, when first asked
+// for: a provider may describe thousands of which a configuration uses three.
+type Schemas struct {
+	Config       *schema.Schema // the provider's own settings
+	Meta         *schema.Schema // provider_meta; nil if it takes none
+	Capabilities Capabilities
+	Functions    map[string]*Function
+	// Part writes down what these schemas say of the types that are to be kept, and all else: equal
+	// parts as equal bytes. nil where that cannot be done.
+	Part func(keep func(addr.Mode, string) bool) []byte
+
+	types      map[typeName]func() (*schema.Schema, error)
+	sound      map[typeName]func() error
+	config     func() error
+	identities map[string]func() (*Identity, error)
+}
+
+type typeName struct {
+	mode addr.Mode
+	name string
 }

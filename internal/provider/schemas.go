@@ -11,28 +11,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/schema"
 )
 
-// Schemas is everything a provider describes. Types are decoded one by one, when first asked
-// for: a provider may describe thousands of which a configuration uses three.
-type Schemas struct {
-	Config       *schema.Schema // the provider's own settings
-	Meta         *schema.Schema // provider_meta; nil if it takes none
-	Capabilities Capabilities
-	Functions    map[string]*Function
-	// Part writes down what these schemas say of the types that are to be kept, and all else: equal
-	// parts as equal bytes. nil where that cannot be done.
-	Part func(keep func(addr.Mode, string) bool) []byte
-
-	types      map[typeName]func() (*schema.Schema, error)
-	sound      map[typeName]func() error
-	config     func() error
-	identities map[string]func() (*Identity, error)
-}
-
-type typeName struct {
-	mode addr.Mode
-	name string
-}
-
 // NewSchemas makes an empty set, to be filled with Add and AddIdentity before it is shared.
 func NewSchemas(config *schema.Schema) *Schemas {
 	return &Schemas{

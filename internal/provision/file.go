@@ -11,12 +11,6 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/schema"
-	"github.com/lethe-iac/lethe/internal/sshconn"
-)
-
-const (
-	errIrregular = sshconn.Fixed("it is neither a file nor a directory")
-	errCircle    = sshconn.Fixed("it is a link to a directory that it lies in")
 )
 
 // file copies a file, a directory or a text to the target.

@@ -108,6 +108,11 @@ func (r *run) open(p string) (script, error) {
 	return script{io.MultiReader(strings.NewReader(first), in), size + int64(len(first)), f.Close}, nil
 }
 
+const (
+	errIrregular = sshconn.Fixed("it is neither a file nor a directory")
+	errCircle    = sshconn.Fixed("it is a link to a directory that it lies in")
+)
+
 // openRegular opens a file that has a length.
 func openRegular(path string) (*os.File, int64, error) {
 	info, err := os.Stat(path)

@@ -14,14 +14,6 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// services are those of a host, with the address that relative ones are seen from.
-type services struct {
-	base    *url.URL
-	by      map[string]string
-	objects map[string]json.RawMessage // what is more than an address
-	chosen  bool                       // by the user, in the CLI configuration
-}
-
 // protected is an address of a service, which must be one that others cannot read along, unless the user chose it.
 func (s *services) protected(host, service, text string) (*url.URL, error) {
 	u, err := s.base.Parse(text)
@@ -110,4 +102,40 @@ func (r *Registry) ask(ctx context.Context, host string) (*services, error) {
 		}
 	}
 	return s, nil
+}
+
+// Login is how users log in to a host (service login.v1): which OAuth client they are, and where.
+type Login struct {
+	Client       string
+	Grants       []string // "authz_code", "password"
+	Authz, Token *url.URL
+	Ports        [2]int // the first and the last of those to which a browser may be sent back
+	Scopes       []string
+}
+
+// Login asks a host how users log in. One that has no such service gives a NoServiceError.
+func (r *Registry) Login(ctx context.Context, host string) (*Login, error) {
+	s, err := r.discover(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	text, ok := s.objects["login.v1"]
+	if !ok {
+		return nil, &NoServiceError{host, "login.v1"}
+	}
+	doc := struct {
+		Client, Authz, Token string
+		Grants               []string `json:"grant_types"`
+		Ports                []int
+		Scopes               []string
+	}{Grants: []string{"authz_code"}, Ports: []int{1024, 65535}}
+	if err := json.Unmarshal(text, &doc); err != nil || doc.Client == "" || len(doc.Ports) != 2 || doc.Ports[0] > doc.Ports[1] {
+		return nil, fmt.Errorf("the host %s says of its login service what cannot be understood", host)
+	}
+	l := &Login{Client: doc.Client, Grants: doc.Grants, Ports: [2]int{doc.Ports[0], doc.Ports[1]}, Scopes: doc.Scopes}
+	if l.Authz, err = s.protected(host, "login.v1", doc.Authz); err != nil {
+		return nil, err
+	}
+	l.Token, err = s.protected(host, "login.v1", doc.Token)
+	return l, err
 }

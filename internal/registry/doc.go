@@ -35,6 +35,14 @@ type Registry struct {
 	found map[string]func() (*services, error) // by host
 }
 
+// services are those of a host, with the address that relative ones are seen from.
+type services struct {
+	base    *url.URL
+	by      map[string]string
+	objects map[string]json.RawMessage // what is more than an address
+	chosen  bool                       // by the user, in the CLI configuration
+}
+
 // Version is a version that a registry has, and for whom.
 type Version struct {
 	Version   versions.Version

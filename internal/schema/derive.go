@@ -3,22 +3,9 @@ package schema
 import (
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/zclconf/go-cty/cty"
 )
-
-// derived is what follows from a block's description.
-type derived struct {
-	typeOnce sync.Once
-	typ      cty.Type
-
-	shapeOnce sync.Once
-	compiled  *shape
-
-	ambiguousOnce sync.Once
-	ambiguous     []*Nested
-}
 
 // Type is the type of the values that the block describes. Attributes of nested dynamic type make
 // the type partly unknown: use it to decode, never to compare.

@@ -5,9 +5,11 @@ import (
 	"math/big"
 
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
+	"github.com/lethe-iac/lethe/internal/jsontext"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/tinylib/msgp/msgp"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 	ctymsgpack "github.com/zclconf/go-cty/cty/msgpack"
 )
 
@@ -21,6 +23,26 @@ type form struct {
 	number                 func(b []byte, f *big.Float) ([]byte, *failure)
 	unknown                func(c *codec, b []byte, v cty.Value) ([]byte, *failure)
 	dynamic                func(b, typ []byte, value func([]byte) ([]byte, *failure)) ([]byte, *failure) // typ is the type in JSON
+}
+
+// encode writes v. Values are nearly always of the codec's type already, so that is assumed, and
+// conversion tried only where the assumption fails.
+func (c *codec) encode(v cty.Value, w *form) ([]byte, error) {
+	out, f := c.append(w, make([]byte, 0, c.size.Load()+16), v)
+	if f == nil {
+		c.size.Store(int32(min(len(out), shareLimit)))
+		return out, nil
+	}
+	if f.mismatch {
+		converted, err := convert.Convert(v, c.ty)
+		if err != nil {
+			return nil, err
+		}
+		if out, f = c.append(w, nil, converted); f == nil {
+			return out, nil
+		}
+	}
+	return nil, f.err()
 }
 
 // append writes v.
@@ -157,4 +179,37 @@ func appendNumber(b []byte, f *big.Float) []byte {
 		}
 	}
 	return msgp.AppendString(b, f.Text('f', -1))
+}
+
+// jsonForm is what package cty/json writes.
+var jsonForm = form{
+	null: "null", yes: "true", no: "false",
+	comma: ",", endList: "]", endMap: "}",
+	beginList: func(b []byte, _ int) []byte { return append(b, '[') },
+	beginMap:  func(b []byte, _ int) []byte { return append(b, '{') },
+	text:      func(b []byte, s string) []byte { return jsontext.AppendString(b, s) },
+	key:       func(b []byte, s string) []byte { return append(jsontext.AppendString(b, s), ':') },
+	name:      func(a *attrCodec) []byte { return a.text },
+	number:    appendJSONNumber,
+	unknown: func(*codec, []byte, cty.Value) ([]byte, *failure) {
+		return nil, fail("the value is not known")
+	},
+	dynamic: func(b, typ []byte, value func([]byte) ([]byte, *failure)) ([]byte, *failure) {
+		b, f := value(append(b, `{"value":`...))
+		if f != nil {
+			return nil, f
+		}
+		b = append(append(b, `,"type":`...), typ...)
+		return append(b, '}'), nil
+	},
+}
+
+func appendJSONNumber(b []byte, f *big.Float) ([]byte, *failure) {
+	switch {
+	case f.IsInf():
+		return nil, fail("infinity has no form in JSON")
+	case f.Sign() == 0:
+		return append(b, '0'), nil // also for what is a little less than nothing
+	}
+	return ctyvalue.AppendNumber(b, f), nil
 }

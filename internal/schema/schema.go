@@ -5,9 +5,15 @@
 // A Schema is immutable once made and shared by everything that runs; derived things (the cty
 // type, codecs, lists of paths) are computed once and kept. Nothing here calls a provider or
 // touches files.
+//
+// Files stand in layers, each above those that it uses: the rules (propose.go, check_plan.go, check_apply.go and others);
+// codec.go, the forms of objects (json_decode.go, encode.go, decode.go), read.go; shape.go, objects.go,
+// derive.go; schema.go and compile.go.
 package schema
 
 import (
+	"sync"
+
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -90,4 +96,49 @@ func (n Nesting) Of(ty cty.Type) cty.Type {
 
 func (n Nesting) String() string {
 	return [...]string{"invalid", "single", "group", "list", "set", "map"}[n]
+}
+
+// derived is what follows from a block's description.
+type derived struct {
+	typeOnce sync.Once
+	typ      cty.Type
+
+	shapeOnce sync.Once
+	compiled  *shape
+
+	ambiguousOnce sync.Once
+	ambiguous     []*Nested
+}
+
+// A shape is a block, or the inside of a nested attribute, prepared for the rules of this package:
+// one list of everything that an object of it holds, each with its codec and with what is known
+// about all that lies in it. Rules walk shapes and values side by side; what a rule has no interest
+// in is skipped as a whole.
+type shape struct {
+	*codec           // of one object
+	nodes  []*node   // sorted by name
+	empty  cty.Value // what a block without content gives
+	exact  []string  // names of attributes, not blocks, of which nothing is dynamic
+	deep
+}
+
+// node is one attribute or one type of block.
+type node struct {
+	*codec // of the whole: of all blocks of a type together
+	name   string
+	step   cty.PathStep // to it
+	attr   *Attr        // nil for blocks
+	block  *Nested      // nil for attributes
+	inner  *shape       // of one element; nil for plain attributes
+	// nesting is that of inner; 0 for plain attributes.
+	nesting Nesting
+	deep
+}
+
+// deep tells what something is, or has in it at any depth.
+type deep struct {
+	computed  bool // something that the provider may fill in
+	sensitive bool
+	writeOnly bool
+	blocks    bool
 }

@@ -2,39 +2,6 @@ package schema
 
 import "github.com/zclconf/go-cty/cty"
 
-// A shape is a block, or the inside of a nested attribute, prepared for the rules of this package:
-// one list of everything that an object of it holds, each with its codec and with what is known
-// about all that lies in it. Rules walk shapes and values side by side; what a rule has no interest
-// in is skipped as a whole.
-type shape struct {
-	*codec           // of one object
-	nodes  []*node   // sorted by name
-	empty  cty.Value // what a block without content gives
-	exact  []string  // names of attributes, not blocks, of which nothing is dynamic
-	deep
-}
-
-// node is one attribute or one type of block.
-type node struct {
-	*codec // of the whole: of all blocks of a type together
-	name   string
-	step   cty.PathStep // to it
-	attr   *Attr        // nil for blocks
-	block  *Nested      // nil for attributes
-	inner  *shape       // of one element; nil for plain attributes
-	// nesting is that of inner; 0 for plain attributes.
-	nesting Nesting
-	deep
-}
-
-// deep tells what something is, or has in it at any depth.
-type deep struct {
-	computed  bool // something that the provider may fill in
-	sensitive bool
-	writeOnly bool
-	blocks    bool
-}
-
 func (d *deep) add(e deep) {
 	d.computed = d.computed || e.computed
 	d.sensitive = d.sensitive || e.sensitive
@@ -46,6 +13,8 @@ func (b *Block) shape() *shape {
 	b.shapeOnce.Do(func() { b.compiled = newShape(compile(b.Type()), b.Attrs, b.Blocks) })
 	return b.compiled
 }
+
+func (b *Block) codec() *codec { return b.shape().codec }
 
 func newShape(c *codec, attrs []*Attr, blocks []*Nested) *shape {
 	s := &shape{codec: c}

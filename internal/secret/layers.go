@@ -30,6 +30,8 @@ const (
 	hexLen    = 2 * keyLen // and digits
 )
 
+var seed = maphash.MakeSeed()
+
 // layer is a text, or what was peeled off one.
 type layer struct {
 	text  string

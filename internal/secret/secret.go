@@ -18,122 +18,13 @@
 package secret
 
 import (
-	"hash/maphash"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
-
-const (
-	// shortest is the least length in bytes of anything that is guarded.
-	shortest = 8
-	// embedded is the least length of a secret that is refused as a part of something longer.
-	embedded = 16
-)
-
-// Kind is why a string is secret.
-type Kind uint8
-
-// The kinds.
-const (
-	EphemeralVariable Kind = iota + 1 // the value of an ephemeral input variable
-	EphemeralResult                   // computed by a provider for an ephemeral resource
-	WriteOnly                         // given to a write-only argument
-	Setting                           // ephemeral, and given to a provider or for an ephemeral resource
-	Unclear                           // none was found, in something that cannot be looked through
-)
-
-// Origin is where a secret came from, for the message about it.
-type Origin struct {
-	Addr string // of the object or variable: "ephemeral.vault_kv.db", "var.password"
-	Path string // inside it: `.data["b"]`
-	Kind Kind
-	// Sensitive: the value is kept from view, but not ephemeral (a write-only argument can be given
-	// such a value).
-	Sensitive bool
-}
-
-// String names the secret, for the message about it.
-func (o Origin) String() string {
-	if o.Kind == Unclear {
-		return "something with so much packed into it that it cannot be searched for secrets"
-	}
-	return "the secret " + o.Addr + o.Path
-}
-
-// mask is what is shown instead.
-func (o Origin) mask() string {
-	if o.Sensitive {
-		return mark.Sensitive.Mask()
-	}
-	return mark.Ephemeral.Mask()
-}
-
-// strict origins are refused as a part of something longer from 8 bytes on.
-func (o Origin) strict() bool { return o.Kind == WriteOnly || o.Sensitive }
-
-// Set is this run's secrets.
-type Set struct {
-	some   atomic.Bool // there is a secret; false saves taking the lock
-	number atomic.Bool // there is one that is a number
-	mu     sync.RWMutex
-	known  map[string]*secret // by text
-	masked map[string]bool    // those that may be kept
-	table  table
-
-	elsewhere func(string) bool
-
-	found  atomic.Bool  // Check has found one
-	peeled atomic.Int64 // see layers
-
-	learning sync.Mutex // guards what follows
-	calls    int        // in which secrets may be learned
-	held     []func()   // what waits for them
-}
-
-// secret is one string, in all its forms.
-type secret struct {
-	text   string
-	origin Origin // the first
-	strict bool   // one of its origins is
-	// owners are the objects that it was given to, if it is merely sensitive: all others may keep it. nil:
-	// it is ephemeral.
-	owners map[string]bool
-}
-
-// also adds an origin.
-func (s *secret) also(o Origin) {
-	s.strict = s.strict || o.strict()
-	if !o.Sensitive {
-		s.owners = nil
-	} else if s.owners != nil {
-		s.owners[o.Addr] = true
-	}
-}
-
-var seed = maphash.MakeSeed()
-
-// Number reports whether a secret may be written as a number: those are not found in the bytes of a
-// message that is not text.
-func (s *Set) Number() bool { return s != nil && s.number.Load() }
-
-// Empty reports whether there is nothing to guard, so that callers need not look for leaves.
-func (s *Set) Empty() bool { return s == nil || !s.some.Load() }
-
-// Known counts the secrets that may not be kept, as far as they are known.
-func (s *Set) Known() int {
-	if s.Empty() {
-		return 0
-	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return len(s.known)
-}
 
 // Add registers a string. Adding it again changes nothing but that the stricter rule holds.
 func (s *Set) Add(text string, origin Origin) {
@@ -343,4 +234,54 @@ func longEnough(leaf cty.Value, text string) bool {
 		}
 	}
 	return digits >= shortest
+}
+
+// Scrub masks every secret in a text, however it is written (see layers).
+func (s *Set) Scrub(text string) string {
+	if s.Empty() || len(text) < shortest {
+		return text
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	// Few texts have a secret in them, so that it is seldom worth while to know all places.
+	if any, clear := s.any(text); !any && clear {
+		return text
+	}
+	var spans []span
+	clear := s.peel(text, true, func(l *layer, i int, p *piece) bool {
+		spans = append(spans, span{l.from(i), l.to(i + len(p.text) - 1), p.form.of})
+		return true
+	})
+	if !clear {
+		return unclear
+	}
+	var out []byte
+	done := 0
+	for _, sp := range joined(spans) {
+		out = append(append(out, text[done:sp.from]...), sp.of.origin.mask()...)
+		done = sp.to
+	}
+	return string(append(out, text[done:]...))
+}
+
+// unclear stands for a text that it would take too much work to look through.
+const unclear = "(a text with so much packed into it that it cannot be searched for secrets)"
+
+// Has reports whether a text has anything in it that is to be masked, or may have.
+func (s *Set) Has(text string) bool {
+	if s.Empty() || len(text) < shortest {
+		return false
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	any, clear := s.any(text)
+	return any || !clear
+}
+
+func (s *Set) any(text string) (any, clear bool) {
+	clear = s.peel(text, false, func(*layer, int, *piece) bool {
+		any = true
+		return false
+	})
+	return any, clear
 }

@@ -2,7 +2,10 @@ package secret
 
 import (
 	"iter"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 )
 
 // The matcher. All that is looked for is cut into pieces of 8 to 64 bytes; a piece is found by its
@@ -140,4 +143,69 @@ func (t *table) at(text string, i int, key uint64, yield func(int, *piece) bool)
 		}
 	}
 	return true
+}
+
+// Set is this run's secrets.
+type Set struct {
+	some   atomic.Bool // there is a secret; false saves taking the lock
+	number atomic.Bool // there is one that is a number
+	mu     sync.RWMutex
+	known  map[string]*secret // by text
+	masked map[string]bool    // those that may be kept
+	table  table
+
+	elsewhere func(string) bool
+
+	found  atomic.Bool  // Check has found one
+	peeled atomic.Int64 // see layers
+
+	learning sync.Mutex // guards what follows
+	calls    int        // in which secrets may be learned
+	held     []func()   // what waits for them
+}
+
+// Number reports whether a secret may be written as a number: those are not found in the bytes of a
+// message that is not text.
+func (s *Set) Number() bool { return s != nil && s.number.Load() }
+
+// Empty reports whether there is nothing to guard, so that callers need not look for leaves.
+func (s *Set) Empty() bool { return s == nil || !s.some.Load() }
+
+// Known counts the secrets that may not be kept, as far as they are known.
+func (s *Set) Known() int {
+	if s.Empty() {
+		return 0
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.known)
+}
+
+// forms are the ways in which a string is written where text is made of it and nothing is escaped. The
+// first is the string itself.
+func forms(text string) []string {
+	all := []string{text}
+	if trimmed := strings.TrimSpace(text); trimmed != text && len(trimmed) >= shortest {
+		all = append(all, trimmed)
+	}
+	if strings.Contains(text, "\n") && !strings.Contains(text, "\r") {
+		all = append(all, strings.ReplaceAll(text, "\n", "\r\n"))
+	}
+	return all
+}
+
+// lines are the lines of a secret of several, for text that is shown in a frame. They are masked,
+// not refused: a line may be a common one. The frame of a PEM block is.
+func lines(text string) []string {
+	if !strings.Contains(text, "\n") {
+		return nil
+	}
+	var all []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if len(line) >= shortest && !strings.HasPrefix(line, "-----") && !slices.Contains(all, line) {
+			all = append(all, line)
+		}
+	}
+	return all
 }

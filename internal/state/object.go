@@ -26,19 +26,6 @@ func AppendObject(dst []byte, o addr.Object, entry *Entry) []byte {
 	return e.Buf
 }
 
-// recorded writes dependencies as they are.
-func (e *writer) recorded(list []addr.Resource) {
-	if len(list) == 0 {
-		return
-	}
-	e.Key("dependencies")
-	e.Open('[')
-	for _, d := range list {
-		e.Text(d.String())
-	}
-	e.Close(']')
-}
-
 // ParseObject reads what AppendObject wrote. The entry keeps parts of data.
 func ParseObject(data []byte) (addr.Object, *Entry, error) {
 	var p ObjectParser

@@ -9,9 +9,6 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// paths are the sensitive paths of one object.
-type paths = []cty.Path
-
 // Sensitive paths stand in the file as lists of steps, such as
 //
 //	[{"type": "get_attr", "value": "tags"}, {"type": "index", "value": {"value": "a", "type": "string"}}]
@@ -90,49 +87,4 @@ func indexKey(value []byte) (cty.Value, error) {
 		return cty.NilVal, fmt.Errorf("an index is neither a string nor a number")
 	}
 	return v, nil
-}
-
-// paths writes sensitive paths.
-func (e *writer) paths(list paths) {
-	if len(list) == 0 {
-		e.Word("[]")
-		return
-	}
-	e.Open('[')
-	for _, p := range list {
-		e.path(p)
-	}
-	e.Close(']')
-}
-
-func (e *writer) path(p cty.Path) {
-	e.Open('[')
-	for _, step := range p {
-		e.Open('{')
-		switch step := step.(type) {
-		case cty.GetAttrStep:
-			e.KeyText("type", "get_attr")
-			e.KeyText("value", step.Name)
-		case cty.IndexStep:
-			e.KeyText("type", "index")
-			e.Key("value")
-			e.index(step.Key)
-		}
-		e.Close('}')
-	}
-	e.Close(']')
-}
-
-// index writes the key of an index step: the file knows strings and numbers.
-func (e *writer) index(key cty.Value) {
-	e.Open('{')
-	if key.Type() == cty.String {
-		e.KeyText("value", key.AsString())
-		e.KeyText("type", "string")
-	} else {
-		e.Key("value")
-		e.Word(key.AsBigFloat().Text('f', -1))
-		e.KeyText("type", "number")
-	}
-	e.Close('}')
 }

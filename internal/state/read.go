@@ -3,22 +3,10 @@ package state
 import (
 	"bytes"
 	"fmt"
-	"hash/maphash"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/jsontext"
-)
-
-// Titles of what can be wrong with a state file; the first three are Terraform's and OpenTofu's.
-const (
-	badFormat    = "Unsupported state file format"
-	badContent   = "Invalid state file format"
-	badDuplicate = "Duplicate resource instance in state"
-	badEmpty     = "State file is empty"
-	badEncrypted = "State file is encrypted"
 )
 
 // Read reads a state file of format 4. The snapshot keeps parts of data, which must not be changed afterwards.
@@ -41,52 +29,11 @@ func Read(data []byte, bag *diag.Bag) (*Snapshot, bool) {
 	return r.snap, true
 }
 
-// reader reads one file.
-type reader struct {
-	jsontext.Scanner
-	*names
-	bag    *diag.Bag
-	snap   *Snapshot
-	broken bool // an error is in the bag
-
-	version    uint64
-	hasVersion bool
-	later      map[string]int // where top-level values stand that came before the version
-	seen       map[string]bool
-	extra      extra
-
-	// What is being read, and the methods that read it as values made once.
-	block      block
-	fields     fields
-	onBlock    func([]byte)
-	onInstance func()
-	onField    func([]byte)
-}
-
 func newReader(data []byte, bag *diag.Bag) *reader {
 	r := &reader{Scanner: jsontext.Scanner{In: data}, names: newNames(), bag: bag}
 	r.fields.reader = r
 	r.onBlock, r.onInstance, r.onField = r.blockField, r.instance, r.fields.read
 	return r
-}
-
-// problem reports what is wrong with the content at a position.
-func (r *reader) problem(pos int, title, format string, a ...any) {
-	r.broken = true
-	line, column := jsontext.Position(r.In, pos)
-	detail := fmt.Sprintf(format, a...)
-	r.bag.Add(diag.Errorf(title, "%s (line %d, column %d of the state file.)", detail, line, column))
-}
-
-// finish reports a syntax error, if there was one, and whether the snapshot can be used.
-func (r *reader) finish() bool {
-	if r.Err != nil {
-		line, column := jsontext.Position(r.In, r.Err.Pos)
-		hint := "The file may have been cut off while it was written, or edited by hand. Nothing was changed; restore it from a backup."
-		r.bag.Add(diag.Errorf(badFormat, "The state file could not be parsed as JSON: %s (line %d, column %d). %s", r.Err.What, line, column, hint))
-		return false
-	}
-	return !r.broken
 }
 
 // file reads the top level.
@@ -194,142 +141,4 @@ func (r *reader) supported() bool {
 	r.bag.Add(diag.Errorf(badFormat, "%s", detail))
 	r.broken = true
 	return false
-}
-
-// extra collects members of an object that are not known.
-type extra struct{ buf []byte }
-
-func (x *extra) add(key string, value []byte) {
-	if x.buf == nil {
-		x.buf = []byte{'{'}
-	} else {
-		x.buf = append(x.buf, ',')
-	}
-	x.buf = jsontext.AppendString(x.buf, key)
-	x.buf = append(x.buf, ':')
-	x.buf = append(x.buf, value...)
-}
-
-// object gives what was collected, nil if nothing was, and begins anew.
-func (x *extra) object() []byte {
-	if x.buf == nil {
-		return nil
-	}
-	out := append(x.buf, '}')
-	x.buf = nil
-	return out
-}
-
-// names remembers every kind of name and list that was read, so that equal ones are parsed and
-// kept once: a resource type, a module, or a list of dependencies stands in most files thousands
-// of times.
-type names struct {
-	strings   map[string]string
-	modules   map[string]addr.ModuleInstance
-	providers map[string]addr.ProviderInstance
-	recorded  map[string]addr.Resource
-	seed      maphash.Seed
-	lists     map[uint64]listText
-	sensitive map[string]paths
-	slab      []Entry
-}
-
-func newNames() *names {
-	return &names{
-		strings: map[string]string{}, modules: map[string]addr.ModuleInstance{}, providers: map[string]addr.ProviderInstance{},
-		recorded: map[string]addr.Resource{}, seed: maphash.MakeSeed(), lists: map[uint64]listText{}, sensitive: map[string]paths{},
-	}
-}
-
-// once gives what parse makes of b, doing it once for equal ones.
-func once[T any](m map[string]T, b []byte, parse func(string) (T, error)) (T, error) {
-	if v, ok := m[string(b)]; ok {
-		return v, nil
-	}
-	text := string(b)
-	v, err := parse(text)
-	if err == nil {
-		m[text] = v
-	}
-	return v, err
-}
-
-func (n *names) string(b []byte) string {
-	s, _ := once(n.strings, b, func(s string) (string, error) { return validText([]byte(s)), nil })
-	return s
-}
-
-// unquote gives the text of a JSON string, and "" for null and for nothing.
-func unquote(raw string) string {
-	if len(raw) == 0 || raw[0] != '"' {
-		return ""
-	}
-	s := jsontext.Scanner{In: []byte(raw)}
-	return validText(s.Str())
-}
-
-// module reads a module path from its text in the file.
-func (n *names) module(raw []byte) (addr.ModuleInstance, error) {
-	return once(n.modules, raw, func(raw string) (addr.ModuleInstance, error) { return addr.ParseModuleInstance(unquote(raw)) })
-}
-
-// provider reads a provider address from its text in the file. Those from before there were
-// namespaces name no host, and were all of one.
-func (n *names) provider(raw []byte) (addr.ProviderInstance, error) {
-	return once(n.providers, raw, func(raw string) (addr.ProviderInstance, error) {
-		s := unquote(raw)
-		p, err := addr.ParseProviderInstance(s)
-		if p.Provider.Namespace == addr.LegacyNamespace && !strings.Contains(s, "/") {
-			p.Provider.Host = addr.TerraformHost
-			p.Provider.Type = strings.ToLower(p.Provider.Type)
-		}
-		if p.Provider == (addr.Provider{Host: addr.TerraformHost, Namespace: addr.LegacyNamespace, Type: "terraform"}) {
-			p.Provider = addr.Builtin("terraform")
-		}
-		return p, err
-	})
-}
-
-func (n *names) dependency(b []byte) (addr.Resource, error) {
-	return once(n.recorded, b, func(s string) (addr.Resource, error) {
-		t, err := addr.ParseTarget(s)
-		if err == nil && t.Mode == 0 {
-			err = fmt.Errorf("%q is a module, and a resource is needed here", s)
-		}
-		if err != nil {
-			return addr.Resource{}, err
-		}
-		return t.Resource(), nil
-	})
-}
-
-// listText is a list of dependencies and the text it was read from.
-type listText struct {
-	text []byte
-	list []addr.Resource
-}
-
-// known gives the list that was read from the same text before.
-func (n *names) known(text []byte) (list []addr.Resource, hash uint64, ok bool) {
-	hash = maphash.Bytes(n.seed, text)
-	l, ok := n.lists[hash]
-	return l.list, hash, ok && bytes.Equal(l.text, text)
-}
-
-// entry gives room for an entry; they are made many at a time.
-func (n *names) entry() *Entry {
-	if len(n.slab) == 0 {
-		n.slab = make([]Entry, 32)
-	}
-	e := &n.slab[0]
-	n.slab = n.slab[1:]
-	return e
-}
-
-// validText is s with what is no UTF-8 replaced, as encoding/json does.
-func validText(b []byte) string {
-	if utf8.Valid(b) {
-		return string(b)
-	}
-	return strings.ToValidUTF8(string(b), "�")
 }

@@ -3,36 +3,11 @@ package state
 import (
 	"bytes"
 	"encoding/base64"
-	"fmt"
 	"strconv"
 	"unicode/utf8"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 )
-
-// instance is one element of a resource's "instances" while its resource is still being read: the
-// fields of a JSON object come in any order, and the address may stand after the instances.
-type instance struct {
-	pos      int
-	slot     slot
-	entry    *Entry
-	provider bool // the instance names its own
-	problem  string
-	old      []addr.Resource // of "depends_on", which "dependencies" replaced; relative to the module
-}
-
-// block is what is known of one element of "resources" so far.
-type block struct {
-	pos       int
-	module    []byte
-	mode      string
-	typ, name string
-	provider  addr.ProviderInstance
-	given     bool // provider was
-	instances []instance
-	extra     extra
-	problems  []string
-}
 
 // resourceBlock reads one element of "resources".
 func (r *reader) resourceBlock() {
@@ -205,19 +180,6 @@ func (r *reader) instance() {
 	r.fields.n = &r.block.instances[len(r.block.instances)-1]
 	r.Object(r.onField)
 	r.fields.done()
-}
-
-// fields reads the members of an instance.
-type fields struct {
-	*reader
-	n     *instance
-	extra extra
-}
-
-func (f *fields) wrong(format string, a ...any) {
-	if f.n.problem == "" {
-		f.n.problem = fmt.Sprintf(format, a...)
-	}
 }
 
 func (f *fields) read(key []byte) {

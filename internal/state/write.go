@@ -2,7 +2,6 @@ package state
 
 import (
 	"cmp"
-	"encoding/base64"
 	"fmt"
 	"io"
 	"maps"
@@ -36,9 +35,6 @@ func (s *Snapshot) bytes(direct bool) ([]byte, error) {
 	err := f.file()
 	return f.Buf, err
 }
-
-// writer writes what a state knows.
-type writer struct{ jsontext.Writer }
 
 // fileWriter writes one file.
 type fileWriter struct {
@@ -211,82 +207,6 @@ func (r *Resource) fileProvider(slots []slot) addr.ProviderConfig {
 		}
 	}
 	return r.at(slots[0]).Provider.ProviderConfig
-}
-
-// instance writes the fields of one object, its provider only if it is given. deps writes its
-// dependencies, or nothing.
-func (e *writer) instance(s slot, n *Entry, provider string, deps func()) {
-	e.instanceKey(s.key)
-	if provider != "" {
-		e.KeyText("provider", provider)
-	}
-	if n.Tainted {
-		e.KeyText("status", "tainted")
-	}
-	if s.deposed != "" {
-		e.KeyText("deposed", s.deposed)
-	}
-	e.attributes(n)
-	e.identity(n)
-	if len(n.Private) > 0 {
-		e.Key("private")
-		e.Next()
-		e.Buf = append(e.Buf, '"')
-		e.Buf = base64.StdEncoding.AppendEncode(e.Buf, n.Private)
-		e.Buf = append(e.Buf, '"')
-	}
-	deps()
-	if n.CreateFirst {
-		e.KeyTrue("create_before_destroy")
-	}
-	if n.SkipDestroy {
-		e.KeyTrue("skip_destroy")
-	}
-	e.Members(n.Extra)
-}
-
-func (e *writer) instanceKey(k addr.Key) {
-	if k.IsNone() {
-		return
-	}
-	e.Key("index_key")
-	if i, ok := k.Int(); ok {
-		e.Int(int64(i))
-		return
-	}
-	text, _ := k.Str()
-	e.Text(text)
-}
-
-func (e *writer) attributes(n *Entry) {
-	e.KeyInt("schema_version", n.Schema)
-	if n.Flatmap != nil {
-		e.flatmap(n.Flatmap)
-	} else if n.Attrs != nil {
-		e.Key("attributes")
-		e.Raw(n.Attrs)
-	}
-	e.Key("sensitive_attributes")
-	e.paths(n.Sensitive)
-}
-
-func (e *writer) identity(n *Entry) {
-	if n.Identity != nil || n.IdentitySchema != 0 {
-		e.KeyInt("identity_schema_version", n.IdentitySchema)
-	}
-	if n.Identity != nil {
-		e.Key("identity")
-		e.Raw(n.Identity)
-	}
-}
-
-func (e *writer) flatmap(m map[string]string) {
-	e.Key("attributes_flat")
-	e.Open('{')
-	for _, k := range slices.Sorted(maps.Keys(m)) {
-		e.KeyText(k, m[k])
-	}
-	e.Close('}')
 }
 
 // dependencies writes the closed list of what an object of resource self depends on.

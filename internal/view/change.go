@@ -4,132 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
+	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/plan"
-	"github.com/lethe-iac/lethe/internal/provider"
-	"github.com/lethe-iac/lethe/internal/schema"
-	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
-	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
-
-// objects looks objects up: their schemas, and what the changes of a plan leave in state entries.
-// It serves one goroutine.
-type objects struct {
-	schemas     provider.Lookup
-	schemaForms schemaForms
-	types       map[typeKey]*schema.Schema
-	hosts       Hosts
-}
-
-type typeKey struct {
-	provider addr.Provider
-	mode     addr.Mode
-	name     string
-}
-
-func newObjects(s provider.Lookup) *objects {
-	return &objects{schemas: s, types: map[typeKey]*schema.Schema{}}
-}
-
-// schema is the schema of an object's type, nil if it cannot be had.
-func (x *objects) schema(p addr.Provider, o addr.Instance) *schema.Schema {
-	key := typeKey{p, o.Mode, o.Type}
-	if s, ok := x.types[key]; ok {
-		return s
-	}
-	var found *schema.Schema
-	if x.schemas != nil {
-		if all := x.schemas(p); all != nil {
-			found, _ = all.Type(o.Mode, o.Type)
-		}
-	}
-	x.types[key] = found
-	return found
-}
-
-// schemaForm is how an object of a type looks; without a schema, its values say it.
-func (x *objects) schemaForm(p addr.Provider, o addr.Instance) *blockSchemaForm {
-	if s := x.schema(p, o); s != nil {
-		return x.schemaForms.block(s.Block)
-	}
-	return noSchema
-}
-
-var noSchema = &blockSchemaForm{schemaForm: schemaForm{kind: fObject, nested: true}}
-
-// stored is the value of an object as it is in a state.
-func (x *objects) stored(e *state.Entry, o addr.Instance) mark.Value {
-	if e == nil {
-		return mark.Value{}
-	}
-	marks := mark.SensitiveAt(e.Sensitive)
-	if e.Flatmap != nil {
-		return mark.Value{Raw: flatValue(e.Flatmap), Marks: marks}
-	}
-	if s := x.schema(e.Provider.Provider, o); s != nil {
-		if v, err := s.DecodeJSON(e.Attrs); err == nil {
-			return mark.Value{Raw: v, Marks: marks}
-		}
-	}
-	return mark.Value{Raw: untyped(e.Attrs), Marks: marks}
-}
-
-// untyped is an object whose schema is not at hand, or of another version than its attributes.
-func untyped(attrs []byte) cty.Value {
-	var v ctyjson.SimpleJSONValue
-	if err := v.UnmarshalJSON(attrs); err != nil || !v.Type().IsObjectType() {
-		return cty.EmptyObjectVal
-	}
-	return v.Value
-}
-
-// flatValue is an object as very old states hold it: names with dots in them.
-func flatValue(m map[string]string) cty.Value {
-	attrs := map[string]cty.Value{}
-	for k, v := range m {
-		attrs[k] = cty.StringVal(v)
-	}
-	return cty.ObjectVal(attrs)
-}
-
-// values are what a change goes from and to.
-func (x *objects) values(c *plan.Change) (before, after mark.Value) {
-	if c.Unchanged {
-		v := x.stored(c.Entry, c.Object.Instance)
-		return v, v
-	}
-	return c.Before, c.After
-}
-
-func (x *objects) document(f *blockSchemaForm, v mark.Value) *docValue {
-	if v.Raw == cty.NilVal || v.Raw.IsKnown() && v.Raw.IsNull() {
-		return nil
-	}
-	return document(v.Raw, &f.schemaForm, secretTree(v))
-}
-
-// diff compares what a change goes from and to.
-func (x *objects) diff(c *plan.Change, relevant *tree, o Options) *node {
-	f := x.schemaForm(c.Provider.Provider, c.Object.Instance)
-	before, after := x.values(c)
-	b, a := x.document(f, before), x.document(f, after)
-	if c.Action == plan.Forget {
-		a = b
-	}
-	d := &differ{secrets: o.ShowSensitive, replaced: c.Action.Replaces()}
-	paths := &tree{}
-	for _, p := range c.Replace {
-		paths.add(p)
-	}
-	for _, p := range c.Sent {
-		paths.node(p).sent = true
-	}
-	return d.block(f, b, a, paths, relevant)
-}
 
 // ordered sorts changes as Terraform and OpenTofu show them: by module, data sources before what is managed.
 func ordered(changes []*plan.Change) []*plan.Change {
@@ -331,4 +211,79 @@ func reason(c *plan.Change) string {
 	return ""
 }
 
-func itoa(n int) string { return strconv.Itoa(n) }
+// changeCounts are how many objects an operation did or will do what with.
+type changeCounts struct {
+	Add       int    `json:"add"`
+	Change    int    `json:"change"`
+	Import    int    `json:"import"`
+	Remove    int    `json:"remove"`
+	Forget    int    `json:"forget,omitempty"`
+	Operation string `json:"operation"`
+}
+
+// count says how many objects a plan does what with.
+func count(p *plan.Plan) changeCounts {
+	n := changeCounts{Operation: "plan"}
+	for _, c := range p.Changes {
+		if c.Importing != nil {
+			n.Import++
+		}
+		if c.Object.Mode == addr.Data {
+			continue
+		}
+		switch c.Action {
+		case plan.Create:
+			n.Add++
+		case plan.Update:
+			n.Change++
+		case plan.Delete:
+			n.Remove++
+		case plan.Forget:
+			n.Forget++
+		case plan.DeleteCreate, plan.CreateDelete:
+			n.Add, n.Remove = n.Add+1, n.Remove+1
+		case plan.ForgetCreate:
+			n.Add, n.Forget = n.Add+1, n.Forget+1
+		}
+	}
+	return n
+}
+
+// text is "1 to import, 2 to add, 3 to change, 4 to destroy, 5 to forget.": the first and the last
+// only where there are any.
+func (n changeCounts) text() string {
+	s := fmt.Sprintf("%d to add, %d to change, %d to destroy", n.Add, n.Change, n.Remove)
+	if n.Import > 0 {
+		s = fmt.Sprintf("%d to import, %s", n.Import, s)
+	}
+	if n.Forget > 0 {
+		s += fmt.Sprintf(", %d to forget", n.Forget)
+	}
+	return s + "."
+}
+
+// compact is a value on one line.
+func compact(v *docValue) string {
+	var parts []string
+	switch {
+	case v.absent():
+		return "null"
+	case v.kind == vUnknown:
+		return "(known after apply)"
+	case v.kind == vString:
+		return quote(v.text)
+	case v.isSeq():
+		for _, e := range v.elems {
+			parts = append(parts, compact(e))
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case v.isDict():
+		for i, e := range v.elems {
+			if !e.absent() {
+				parts = append(parts, attrName(v.names[i])+" = "+compact(e))
+			}
+		}
+		return "{ " + strings.Join(parts, ", ") + " }"
+	}
+	return v.text
+}

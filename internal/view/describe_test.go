@@ -15,6 +15,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -27,7 +28,7 @@ func TestSchemasLikePeer(t *testing.T) {
 	}
 	list = append(list, addr.Default("unavailable"))
 	var b bytes.Buffer
-	if err := WriteSchemasJSON(&b, list, schemas.Of, nil); err != nil {
+	if err := jsondoc.WriteSchemas(&b, list, schemas.Of, nil); err != nil {
 		t.Fatal(err)
 	}
 	want, err := os.ReadFile("testdata/peer/schemas.json")
@@ -46,7 +47,7 @@ func TestBrokenSchema(t *testing.T) {
 		return &provider.Identity{Version: 2, Attrs: []provider.IdentityAttr{{Name: "id", Type: cty.String, Required: true}, {Name: "realm", Type: cty.String, Optional: true, Description: "Where."}}}, nil
 	})
 	var b bytes.Buffer
-	if err := WriteSchemasJSON(&b, []addr.Provider{thingProvider}, s, nil); err == nil {
+	if err := jsondoc.WriteSchemas(&b, []addr.Provider{thingProvider}, s, nil); err == nil {
 		t.Error("a broken schema is not told of")
 	}
 	doc := parsed(t, b.String())["provider_schemas"].(map[string]any)[thingProvider.String()].(map[string]any)
@@ -61,7 +62,7 @@ func TestBrokenSchema(t *testing.T) {
 
 func TestFunctionsJSON(t *testing.T) {
 	var b bytes.Buffer
-	if err := WriteFunctionsJSON(&b); err != nil {
+	if err := jsondoc.WriteFunctions(&b); err != nil {
 		t.Fatal(err)
 	}
 	var doc struct {

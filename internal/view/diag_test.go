@@ -211,7 +211,7 @@ func TestValidJSON(t *testing.T) {
 }
 
 func TestContext(t *testing.T) {
-	s := newSources(sourcesOf("main.tf", source))
+	s := sourcesOf("main.tf", source)
 	for text, want := range map[string]string{
 		`default`:       `variable "x"`,
 		`var.x,`:        `resource "terraform_data" "a"`,
@@ -226,8 +226,8 @@ func TestContext(t *testing.T) {
 		`resource "ter`: "",
 	} {
 		r := at(t, text)
-		if got := s.context("main.tf", []byte(source), r.Start.Byte-1); got != want {
-			t.Errorf("%s: %q, not %q", text, got, want)
+		if got, _ := s.Snippet(r, nil); got.Context != want {
+			t.Errorf("%s: %q, not %q", text, got.Context, want)
 		}
 	}
 }
@@ -237,18 +237,18 @@ func FuzzSnippet(f *testing.F) {
 	f.Add("a \"${\"${\"", 3, 4, 1, 9)
 	f.Add("x = <<EOT\n", 3, 4, 1, 9)
 	f.Fuzz(func(t *testing.T, src string, start, end, from, to int) {
-		s := newSources(sourcesOf("x.tf", src))
+		s := sourcesOf("x.tf", src)
 		r := diag.Range{Filename: "x.tf", Start: diag.Pos{Line: 1, Byte: start}, End: diag.Pos{Line: 1, Byte: end}}
 		ctx := diag.Range{Filename: "x.tf", Start: diag.Pos{Byte: from}, End: diag.Pos{Byte: to}}
 		for _, c := range []*diag.Range{nil, &ctx} {
-			sn, ok := s.snippet(r, c)
+			sn, ok := s.Snippet(r, c)
 			if !ok {
 				continue
 			}
-			if sn.start < 0 || sn.end < sn.start || sn.end > len(sn.code) || !strings.Contains(src, sn.code) {
+			if sn.Start < 0 || sn.End < sn.Start || sn.End > len(sn.Code) || !strings.Contains(src, sn.Code) {
 				t.Fatalf("%+v", sn)
 			}
-			_ = sn.code[sn.start:sn.end]
+			_ = sn.Code[sn.Start:sn.End]
 		}
 		d := diag.Errorf("x", "").At(r)
 		d.Context = &ctx

@@ -2,39 +2,12 @@ package view
 
 import (
 	"fmt"
-	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 )
-
-// diagnostics prints those that were not printed before: warnings to the one stream, errors to
-// the other, in the order given. Warnings with the same title are one with a count, errors that
-// say the same about several places are one with a list of them.
-func (h *Human) diagnostics(ds []diag.Diagnostic) {
-	var fresh []diag.Diagnostic
-	for _, d := range ds {
-		key := d.Severity.String() + d.Error()
-		if !h.shown[key] {
-			h.shown[key] = true
-			fresh = append(fresh, d.Coded())
-		}
-		h.failed = h.failed || d.Severity == diag.Error
-	}
-	groups := grouped(fresh, h.o.Apart)
-	if h.o.Compact && !slices.ContainsFunc(fresh, isError) {
-		h.compact(groups)
-		return
-	}
-	for _, g := range groups {
-		w := io.Writer(h.out)
-		if g.Severity == diag.Error {
-			w = h.errOut
-		}
-		h.write(w, h.diagnostic(g))
-	}
-}
 
 func isError(d diag.Diagnostic) bool { return d.Severity == diag.Error }
 
@@ -68,16 +41,16 @@ func grouped(ds []diag.Diagnostic, apart []diag.Severity) []gathered {
 	return out
 }
 
-// compact lists warnings by their titles and places.
-func (h *Human) compact(groups []gathered) {
+// compactWarnings lists warnings by their titles and places.
+func compactWarnings(groups []gathered, o Options) string {
 	if len(groups) == 0 {
-		return
+		return ""
 	}
 	var b strings.Builder
-	b.WriteString(h.o.paint("Warnings:", bold, yellow) + "\n\n")
+	b.WriteString("\n" + o.paint("Warnings:", bold, yellow) + "\n\n")
 	for _, g := range groups {
 		head, _, _ := strings.Cut(g.Summary, "\n")
-		b.WriteString("- " + h.oneLine(head) + "\n")
+		b.WriteString("- " + o.oneLine(head) + "\n")
 		if place := shortPlace(g.Diagnostic); place != "" {
 			b.WriteString("  " + place)
 			if n := len(g.more); n > 0 {
@@ -86,8 +59,8 @@ func (h *Human) compact(groups []gathered) {
 			b.WriteByte('\n')
 		}
 	}
-	fmt.Fprintf(&b, "\nTo see the full warning notes, run %s without -compact-warnings.\n", h.o.product())
-	h.write(h.out, "\n"+b.String())
+	fmt.Fprintf(&b, "\nTo see the full warning notes, run %s without -compact-warnings.\n", o.product())
+	return b.String()
 }
 
 func shortPlace(d diag.Diagnostic) string {
@@ -100,21 +73,19 @@ func shortPlace(d diag.Diagnostic) string {
 	return ""
 }
 
-func (h *Human) oneLine(s string) string { return escapeLine(h.o.scrub(s)) }
-
-// diagnostic is a diagnostic as text, in its box.
-func (h *Human) diagnostic(g gathered) string {
-	t := diagText{h: h, title: "Error: ", style: red}
+// diagnosticText is a diagnostic as text, in its box.
+func diagnosticText(g gathered, o Options) string {
+	t := diagText{o: o, title: "Error: ", style: red}
 	if g.Severity == diag.Warning {
 		t.title, t.style = "Warning: ", yellow
 	}
-	if h.o.Width > 0 {
-		t.width = h.o.Width - 2 // the bar
+	if o.Width > 0 {
+		t.width = o.Width - 2 // the bar
 	}
 	head, more, _ := strings.Cut(g.Summary, "\n") // those of some providers have several lines
-	t.line(h.o.paint(t.title, bold, t.style) + h.o.paint(h.oneLine(head), bold))
+	t.line(o.paint(t.title, bold, t.style) + o.paint(o.oneLine(head), bold))
 	for line := range strings.Lines(more) {
-		t.line(h.o.paint(h.oneLine(strings.TrimSuffix(line, "\n")), bold))
+		t.line(o.paint(o.oneLine(strings.TrimSuffix(line, "\n")), bold))
 	}
 	t.line("")
 	t.place(g.Diagnostic)
@@ -122,14 +93,14 @@ func (h *Human) diagnostic(g gathered) string {
 	t.paragraphs(g.Detail)
 	t.others(g)
 	if g.Code != "" {
-		t.line(h.o.paint(h.o.command()+" explain "+g.Code, dim))
+		t.line(o.paint(o.command()+" explain "+g.Code, dim))
 	}
 	return t.boxed()
 }
 
 // diagText collects the lines of a diagnostic.
 type diagText struct {
-	h     *Human
+	o     Options
 	title string
 	style style
 	width int // 0: no wrapping
@@ -143,7 +114,7 @@ func (t *diagText) boxed() string {
 	for len(t.lines) > 0 && t.lines[len(t.lines)-1] == "" {
 		t.lines = t.lines[:len(t.lines)-1]
 	}
-	o := t.h.o
+	o := t.o
 	if o.Plain {
 		return "\n" + strings.Join(t.lines, "\n") + "\n"
 	}
@@ -163,7 +134,7 @@ func (t *diagText) place(d diag.Diagnostic) {
 		if d.Subject == nil {
 			end = ""
 		}
-		t.line("  with " + t.h.oneLine(d.Address) + end)
+		t.line("  with " + t.o.oneLine(d.Address) + end)
 	}
 	if d.Subject != nil {
 		t.source("on", *d.Subject, d.Context)
@@ -177,19 +148,19 @@ func (t *diagText) place(d diag.Diagnostic) {
 // source shows a place: "  on main.tf line 1, in block:" and its lines.
 func (t *diagText) source(word string, subject diag.Range, context *diag.Range) {
 	head := fmt.Sprintf("  %s %s line %d", word, escapeLine(subject.Filename), subject.Start.Line)
-	s, ok := t.h.sources.snippet(subject, context)
+	s, ok := t.o.Sources.Snippet(subject, context)
 	if !ok {
 		t.line(head + ":")
 		t.line("  (source code not available)")
 		return
 	}
-	if s.context != "" {
-		head += ", in " + escapeLine(s.context)
+	if s.Context != "" {
+		head += ", in " + escapeLine(s.Context)
 	}
 	t.line(head + ":")
 	at := 0
-	for i, l := range strings.Split(s.code, "\n") {
-		t.code(s.line+i, l, s.start-at, s.end-at)
+	for i, l := range strings.Split(s.Code, "\n") {
+		t.code(s.Line+i, l, s.Start-at, s.End-at)
 		at += len(l) + 1
 	}
 }
@@ -197,7 +168,7 @@ func (t *diagText) source(word string, subject diag.Range, context *diag.Range) 
 // code writes a line of source. With colours the mark is underlined; without, a line below has
 // carets under it.
 func (t *diagText) code(number int, l string, start, end int) {
-	o := t.h.o
+	o := t.o
 	start, end = max(start, 0), min(end, len(l))
 	prefix := fmt.Sprintf("%4d: ", number)
 	show := func(s string) string { return escapeLineTabs(o.scrub(s)) }
@@ -238,17 +209,17 @@ func (t *diagText) values(call *diag.Call, values []diag.Value) {
 	if len(values) == 0 {
 		return
 	}
-	o := t.h.o
+	o := t.o
 	t.line("    " + o.paint("├────────────────", dim))
 	for _, v := range values {
-		t.line("    " + o.paint("│", dim) + " " + o.paint(t.h.oneLine(v.Traversal), bold) + " " + t.h.oneLine(v.Statement))
+		t.line("    " + o.paint("│", dim) + " " + o.paint(t.o.oneLine(v.Traversal), bold) + " " + t.o.oneLine(v.Statement))
 	}
 }
 
 // related shows other places that matter.
 func (t *diagText) related(d diag.Diagnostic) {
 	for _, r := range d.Related {
-		t.source(t.h.oneLine(r.Note)+":", r.Range, nil)
+		t.source(t.o.oneLine(r.Note)+":", r.Range, nil)
 		t.line("")
 	}
 }
@@ -258,7 +229,7 @@ func (t *diagText) paragraphs(s string) {
 	if s == "" {
 		return
 	}
-	for _, l := range strings.Split(t.h.free(s), "\n") {
+	for _, l := range strings.Split(t.o.free(s), "\n") {
 		if t.width == 0 || strings.HasPrefix(l, " ") || strings.HasPrefix(l, "\t") {
 			t.line(l)
 			continue
@@ -283,7 +254,7 @@ func (t *diagText) others(g gathered) {
 	}
 	number := "one"
 	if n > 1 {
-		number, what = itoa(n), what+"s"
+		number, what = strconv.Itoa(n), what+"s"
 	}
 	t.line("")
 	t.line(fmt.Sprintf("(and %s more similar %s elsewhere)", number, what))
@@ -292,7 +263,7 @@ func (t *diagText) others(g gathered) {
 	}
 	for _, d := range g.more {
 		if p := longPlace(d); p != "" {
-			t.line("  - " + t.h.oneLine(p) + t.lineOf(d))
+			t.line("  - " + t.o.oneLine(p) + t.lineOf(d))
 		}
 	}
 }
@@ -302,12 +273,12 @@ func (t *diagText) lineOf(d diag.Diagnostic) string {
 	if d.Subject == nil {
 		return ""
 	}
-	s, ok := t.h.sources.snippet(*d.Subject, nil)
+	s, ok := t.o.Sources.Snippet(*d.Subject, nil)
 	if !ok {
 		return ""
 	}
-	line, _, _ := strings.Cut(s.code, "\n")
-	return ": " + strings.TrimSpace(t.h.oneLine(line))
+	line, _, _ := strings.Cut(s.Code, "\n")
+	return ": " + strings.TrimSpace(t.o.oneLine(line))
 }
 
 func longPlace(d diag.Diagnostic) string {

@@ -39,6 +39,18 @@ type node struct {
 	spaces            bool              // nJSON: only white space or the like differs
 }
 
+// group is all blocks of one type.
+type group struct {
+	name    string
+	unknown act // what happens if it is not known yet how many there will be; same if it is known
+	forces  bool
+	blocks  []*node
+}
+
+func (g *group) changes() bool {
+	return g.unknown != same || slices.ContainsFunc(g.blocks, (*node).changes)
+}
+
 type nodeKind uint8
 
 const (

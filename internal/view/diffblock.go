@@ -1,19 +1,10 @@
 package view
 
 import (
-	"slices"
 	"strconv"
 
 	"github.com/lethe-iac/lethe/internal/schema"
 )
-
-// group is all blocks of one type.
-type group struct {
-	name    string
-	unknown act // what happens if it is not known yet how many there will be; same if it is known
-	forces  bool
-	blocks  []*node
-}
 
 // block compares two blocks, either of which may be nil. The object itself is the outermost one.
 func (d *differ) block(f *blockSchemaForm, b, a *docValue, forces, relevant *tree) *node {
@@ -42,10 +33,6 @@ func (d *differ) block(f *blockSchemaForm, b, a *docValue, forces, relevant *tre
 		n.notes = versionHints(f, b, a)
 	}
 	return n
-}
-
-func (g *group) changes() bool {
-	return g.unknown != same || slices.ContainsFunc(g.blocks, (*node).changes)
 }
 
 // group compares all blocks of a type.

@@ -11,6 +11,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/outline"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -84,13 +85,13 @@ type callConfig struct {
 
 // variableConfig is a variable. The default of an ephemeral one is left out.
 type variableConfig struct {
-	Type        jsonType  `json:"type,omitzero"`
-	Required    bool      `json:"required,omitempty"`
-	Default     jsonValue `json:"default,omitzero"`
-	Description string    `json:"description,omitempty"`
-	Sensitive   bool      `json:"sensitive,omitempty"`
-	Ephemeral   bool      `json:"ephemeral,omitempty"`
-	Deprecated  string    `json:"deprecated,omitempty"`
+	Type        jsondoc.Type `json:"type,omitzero"`
+	Required    bool         `json:"required,omitempty"`
+	Default     jsonValue    `json:"default,omitzero"`
+	Description string       `json:"description,omitempty"`
+	Sensitive   bool         `json:"sensitive,omitempty"`
+	Ephemeral   bool         `json:"ephemeral,omitempty"`
+	Deprecated  string       `json:"deprecated,omitempty"`
 }
 
 // expression is what an expression refers to, or its value if that is constant.
@@ -165,13 +166,13 @@ func (r configReader) providers() iter.Seq2[string, providerDocument] {
 			}
 		}
 	})
-	return members(all, func(p providerDocument) providerDocument { return p })
+	return jsondoc.Members(all, func(p providerDocument) providerDocument { return p })
 }
 
 // provider is a provider configuration; block is nil for one that is implied.
 func (r configReader) provider(n *config.Node, name config.ProviderName, block *config.Provider) providerDocument {
 	p := n.Provider(name.Local)
-	doc := providerDocument{Name: name.Local, FullName: r.hosts.of(p), Alias: name.Alias, Module: n.Path.String()}
+	doc := providerDocument{Name: name.Local, FullName: r.hosts.Of(p), Alias: name.Alias, Module: n.Path.String()}
 	if required := n.Module.Required[name.Local]; required != nil {
 		var texts []string
 		for _, v := range required.Versions {
@@ -192,10 +193,10 @@ func (r configReader) module(n *config.Node) configModule {
 	resources := slices.Collect(maps.Values(n.Module.Resources))
 	slices.SortFunc(resources, func(a, b *config.Resource) int { return a.In(n.Path).Compare(b.In(n.Path)) })
 	return configModule{
-		Outputs:   members(n.Module.Outputs, outputOf),
-		Resources: each(resources, func(res *config.Resource) resourceConfig { return r.resource(n, res) }),
-		Calls:     members(n.Module.Calls, func(c *config.Call) callConfig { return r.call(c, n.Children[c.Name]) }),
-		Variables: members(n.Module.Variables, variableOf),
+		Outputs:   jsondoc.Members(n.Module.Outputs, outputOf),
+		Resources: jsondoc.Each(resources, func(res *config.Resource) resourceConfig { return r.resource(n, res) }),
+		Calls:     jsondoc.Members(n.Module.Calls, func(c *config.Call) callConfig { return r.call(c, n.Children[c.Name]) }),
+		Variables: jsondoc.Members(n.Module.Variables, variableOf),
 	}
 }
 
@@ -257,7 +258,7 @@ func constantText(e outline.Expr) string {
 func variableOf(v *config.Variable) variableConfig {
 	doc := variableConfig{Required: v.Default == cty.NilVal, Description: v.Description, Sensitive: v.Sensitive, Ephemeral: v.Ephemeral, Deprecated: v.Deprecated}
 	if v.TypeGiven {
-		doc.Type = jsonType(v.Type)
+		doc.Type = jsondoc.Type(v.Type)
 	}
 	if !v.Ephemeral {
 		doc.Default = jsonValue(v.Default)
@@ -280,7 +281,7 @@ func expressionsOf(b *outline.Body) expressions {
 	for _, l := range b.Blocks {
 		all[l.Name] = repeatedBlocks(l)
 	}
-	return members(all, func(e any) any { return e })
+	return jsondoc.Members(all, func(e any) any { return e })
 }
 
 // repeatedBlocks are all blocks of a type.
@@ -289,7 +290,7 @@ func repeatedBlocks(b outline.Blocks) any {
 	case schema.Single, schema.Group:
 		return expressionsOf(b.Bodies[0].Body)
 	case schema.Map:
-		return eachNamed(b.Bodies, func(l outline.Labeled) (string, expressions) { return l.Label, expressionsOf(l.Body) })
+		return jsondoc.EachNamed(b.Bodies, func(l outline.Labeled) (string, expressions) { return l.Label, expressionsOf(l.Body) })
 	}
-	return each(b.Bodies, func(l outline.Labeled) expressions { return expressionsOf(l.Body) })
+	return jsondoc.Each(b.Bodies, func(l outline.Labeled) expressions { return expressionsOf(l.Body) })
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
 // validateDocument is the result of `validate -json`, format 1.0.
@@ -63,34 +64,33 @@ type callDocument struct {
 
 type signature struct {
 	Name     string              `json:"name"`
-	Params   []parameterDocument `json:"params,omitempty"`
-	Variadic *parameterDocument  `json:"variadic_param,omitempty"`
-	Returns  jsonType            `json:"return_type"`
+	Params   []jsondoc.Parameter `json:"params,omitempty"`
+	Variadic *jsondoc.Parameter  `json:"variadic_param,omitempty"`
+	Returns  jsondoc.Type        `json:"return_type"`
 }
 
 // WriteValidateJSON writes the result of `validate -json`, laid out for people too. Of the options, the sources and
 // what strings pass count.
 func WriteValidateJSON(w io.Writer, ds []diag.Diagnostic, o Options) error {
-	src := newSources(o.Sources)
 	doc := validateDocument{Format: formatValidate}
 	for _, d := range ds {
 		if d.Severity == diag.Error {
 			doc.Errors++
 		}
-		doc.Diagnostics = append(doc.Diagnostics, diagnosticOf(d, src))
+		doc.Diagnostics = append(doc.Diagnostics, diagnosticOf(d, o.Sources))
 	}
 	doc.Valid, doc.Warnings = doc.Errors == 0, len(ds)-doc.Errors
-	return writeScrubbed(w, doc, laidOut, o.Scrub)
+	return jsondoc.WriteScrubbed(w, doc, jsondoc.LaidOut, o.Scrub)
 }
 
-func diagnosticOf(d diag.Diagnostic, src *sources) diagnosticDocument {
+func diagnosticOf(d diag.Diagnostic, src *diag.Sources) diagnosticDocument {
 	d = d.Coded()
 	doc := diagnosticDocument{Severity: d.Severity.String(), Summary: d.Summary, Detail: d.Detail, Code: d.Code, Address: d.Address}
 	if d.Subject == nil {
 		return doc
 	}
 	doc.Range = rangeOf(*d.Subject)
-	if s, ok := src.snippet(*d.Subject, d.Context); ok {
+	if s, ok := src.Snippet(*d.Subject, d.Context); ok {
 		doc.Snippet = snippetOf(s, d)
 	}
 	return doc
@@ -107,10 +107,10 @@ func rangeOf(r diag.Range) *rangeDocument {
 	return &rangeDocument{r.Filename, pos(r.Start), pos(r.End)}
 }
 
-func snippetOf(s snippet, d diag.Diagnostic) *snippetDocument {
-	doc := &snippetDocument{Code: strings.TrimSuffix(s.code, "\n"), Line: s.line, Start: s.start, End: s.end}
-	if s.context != "" {
-		doc.Context = &s.context
+func snippetOf(s diag.Snippet, d diag.Diagnostic) *snippetDocument {
+	doc := &snippetDocument{Code: strings.TrimSuffix(s.Code, "\n"), Line: s.Line, Start: s.Start, End: s.End}
+	if s.Context != "" {
+		doc.Context = &s.Context
 	}
 	for _, v := range d.Values {
 		doc.Values = append(doc.Values, valueDocument(v))
@@ -122,9 +122,9 @@ func snippetOf(s snippet, d diag.Diagnostic) *snippetDocument {
 }
 
 func signatureOf(c *diag.Call) signature {
-	parameter := func(p diag.Param) parameterDocument {
-		return parameterDocument{Name: p.Name, Nullable: p.Nullable, Type: jsonType(p.Type)}
+	parameter := func(p diag.Param) jsondoc.Parameter {
+		return jsondoc.Parameter{Name: p.Name, Nullable: p.Nullable, Type: jsondoc.Type(p.Type)}
 	}
-	doc := function(functionDocument{}, c.Returns, c.Params, c.Variadic, parameter)
+	doc := jsondoc.SignatureOf(jsondoc.Function{}, c.Returns, c.Params, c.Variadic, parameter)
 	return signature{c.Function[strings.LastIndexByte(c.Function, ':')+1:], doc.Parameters, doc.Variadic, doc.Returns}
 }

@@ -9,15 +9,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 	"github.com/zclconf/go-cty/cty"
 )
 
 // WritePlanJSON writes a plan as `show -json` prints it, format 1.2. It holds one change at a time.
 // program is the configuration that was planned; without it, there is no such section.
-func WritePlanJSON(w io.Writer, p *plan.Plan, program *program.Program, sch provider.Lookup, hosts Hosts, version string) error {
+func WritePlanJSON(w io.Writer, p *plan.Plan, program *program.Program, sch provider.Lookup, hosts jsondoc.Hosts, version string) error {
 	x := newObjects(sch)
 	x.hosts = hosts
-	return writeDocument(w, x.planDocument(p, program, version), oneLine)
+	return jsondoc.Write(w, x.planDocument(p, program, version), jsondoc.OneLine)
 }
 
 // planDocument is a plan.
@@ -53,9 +54,9 @@ type plannedValues struct {
 
 // plannedOutput is an output; its type and value only if they are known.
 type plannedOutput struct {
-	Sensitive bool      `json:"sensitive"`
-	Type      jsonType  `json:"type,omitzero"`
-	Value     jsonValue `json:"value,omitzero"`
+	Sensitive bool         `json:"sensitive"`
+	Type      jsondoc.Type `json:"type,omitzero"`
+	Value     jsonValue    `json:"value,omitzero"`
 }
 
 // plannedDocument is an object that there will be.
@@ -122,15 +123,15 @@ func (x *objects) planDocument(p *plan.Plan, program *program.Program, version s
 	changes := ordered(p.Changes)
 	doc := planDocument{
 		Format: formatPlan, Version: version,
-		Variables: members(p.Variables, func(v plan.Variable) variableValue { return variableValue{jsonValue(v.Value)} }),
+		Variables: jsondoc.Members(p.Variables, func(v plan.Variable) variableValue { return variableValue{jsonValue(v.Value)} }),
 		Planned:   x.plannedValues(p, changes),
-		Drift:     each(ordered(p.Drift), x.changeDocument),
-		Changes:   each(changes, x.changeDocument),
-		Deferred: each(ordered(p.Deferred), func(c *plan.Change) deferredDocument {
+		Drift:     jsondoc.Each(ordered(p.Drift), x.changeDocument),
+		Changes:   jsondoc.Each(changes, x.changeDocument),
+		Deferred: jsondoc.Each(ordered(p.Deferred), func(c *plan.Change) deferredDocument {
 			return deferredDocument{"unknown", x.changeDocument(c)}
 		}),
-		Outputs: eachNamed(p.Outputs, func(o *plan.OutputChange) (string, outputChangeDocument) { return o.Name, outputChange(p, o) }),
-		Relevant: each(p.Relevant, func(r plan.Relevant) relevantDocument {
+		Outputs: jsondoc.EachNamed(p.Outputs, func(o *plan.OutputChange) (string, outputChangeDocument) { return o.Name, outputChange(p, o) }),
+		Relevant: jsondoc.Each(p.Relevant, func(r plan.Relevant) relevantDocument {
 			return relevantDocument{r.Resource.Instance(r.Key).String(), pathSteps(r.Path)}
 		}),
 		Checks: checkDocuments(p.Checks), Timestamp: p.Timestamp.UTC().Format(time.RFC3339),
@@ -163,10 +164,10 @@ func (x *objects) plannedValues(p *plan.Plan, changes []*plan.Change) plannedVal
 		}
 	}
 	return plannedValues{
-		Outputs: eachNamed(outputs, func(o *plan.OutputChange) (string, plannedOutput) {
+		Outputs: jsondoc.EachNamed(outputs, func(o *plan.OutputChange) (string, plannedOutput) {
 			doc := plannedOutput{Sensitive: o.Sensitive}
 			if v := o.After.Raw; v != cty.NilVal && v.IsWhollyKnown() {
-				doc.Type, doc.Value = jsonType(v.Type()), jsonValue(v)
+				doc.Type, doc.Value = jsondoc.Type(v.Type()), jsonValue(v)
 			}
 			return o.Name, doc
 		}),
@@ -181,13 +182,13 @@ func (x *objects) plannedDocument(c *plan.Change) plannedDocument {
 	if s := x.schema(p, i); s != nil {
 		version = s.Version
 	}
-	return plannedDocument{x.valuesOf(i, p, x.hosts.of(p), version, after), present(c.Identity)}
+	return plannedDocument{x.valuesOf(i, p, x.hosts.Of(p), version, after), present(c.Identity)}
 }
 
 func (x *objects) changeDocument(c *plan.Change) changeDocument {
 	i := c.Object.Instance
 	doc := changeDocument{
-		Address: i.String(), Module: i.Module.String(), objectName: nameOf(i), Provider: x.hosts.of(c.Provider.Provider),
+		Address: i.String(), Module: i.Module.String(), objectName: nameOf(i), Provider: x.hosts.Of(c.Provider.Provider),
 		Deposed: c.Object.Deposed, Change: x.changeValues(c), Reason: c.Why,
 	}
 	if moved(c) {

@@ -7,10 +7,12 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
 // WriteStateJSON writes a state as `show -json` prints it, format 1.0. A nil snapshot is an empty
@@ -21,7 +23,7 @@ func WriteStateJSON(w io.Writer, s *state.Snapshot, sch provider.Lookup, version
 		doc = newObjects(sch).stateDocument(s, version)
 		doc.Checks = checkDocuments(s.Checks)
 	}
-	return writeDocument(w, doc, oneLine)
+	return jsondoc.Write(w, doc, jsondoc.OneLine)
 }
 
 // stateDocument is a state, also the one before a plan; an empty one has its version alone.
@@ -38,9 +40,9 @@ type stateValues struct {
 }
 
 type storedOutput struct {
-	Sensitive bool      `json:"sensitive"`
-	Value     jsonValue `json:"value"`
-	Type      jsonType  `json:"type"`
+	Sensitive bool         `json:"sensitive"`
+	Value     jsonValue    `json:"value"`
+	Type      jsondoc.Type `json:"type"`
 }
 
 // storedDocument is an object of a state.
@@ -57,8 +59,8 @@ func hasContent(s *state.Snapshot) bool { return s != nil && s.Len()+len(s.Outpu
 
 // stateDocument is what a state document and the prior state of a plan have in common.
 func (x *objects) stateDocument(s *state.Snapshot, version string) stateDocument {
-	outputs := members(s.Outputs, func(o state.Output) storedOutput {
-		return storedOutput{o.Sensitive, jsonValue(o.Value.Raw), jsonType(o.Value.Raw.Type())}
+	outputs := jsondoc.Members(s.Outputs, func(o state.Output) storedOutput {
+		return storedOutput{o.Sensitive, jsonValue(o.Value.Raw), jsondoc.Type(o.Value.Raw.Type())}
 	})
 	closure := s.Closure()
 	root := moduleTree(addr.ModuleInstance{}, storedObjects(s), func(o storedObject) addr.ModuleInstance { return o.addr.Module },
@@ -110,5 +112,92 @@ func (x *objects) storedDocument(o addr.Object, e *state.Entry, closure *state.C
 
 // ObjectJSON writes one object of a state, as it stands in the state document.
 func ObjectJSON(w io.Writer, o addr.Object, e *state.Entry, sch provider.Lookup) error {
-	return writeDocument(w, newObjects(sch).storedDocument(o, e, nil), oneLine)
+	return jsondoc.Write(w, newObjects(sch).storedDocument(o, e, nil), jsondoc.OneLine)
+}
+
+// checkDocument is the result of the conditions of a resource, an output, a variable or a check block.
+type checkDocument struct {
+	Address   checkAddress      `json:"address"`
+	Status    string            `json:"status"`
+	Instances []checkedDocument `json:"instances,omitempty"`
+}
+
+// checkAddress says what has the conditions; the mode and the type are those of resources.
+type checkAddress struct {
+	Kind    string `json:"kind"`
+	Mode    string `json:"mode,omitempty"`
+	Module  string `json:"module,omitempty"`
+	Name    string `json:"name"`
+	Display string `json:"to_display"`
+	Type    string `json:"type,omitempty"`
+}
+
+// checkedDocument is the result for one instance.
+type checkedDocument struct {
+	Address  checkedAddress `json:"address"`
+	Status   string         `json:"status"`
+	Problems []problem      `json:"problems,omitempty"`
+}
+
+type checkedAddress struct {
+	Key     instanceKey `json:"instance_key,omitzero"`
+	Module  string      `json:"module,omitempty"`
+	Display string      `json:"to_display"`
+}
+
+type problem struct {
+	Message string `json:"message"`
+}
+
+// checkDocuments are the results of conditions, sorted by address.
+func checkDocuments(list []state.Check) []checkDocument {
+	sorted := slices.Clone(list)
+	slices.SortStableFunc(sorted, func(a, b state.Check) int { return strings.Compare(a.Addr, b.Addr) })
+	var out []checkDocument
+	for _, c := range sorted {
+		doc := checkDocument{Address: addressOfCheck(c), Status: c.Status.String()}
+		for _, o := range c.Objects {
+			doc.Instances = append(doc.Instances, checkedInstance(c.Kind, o))
+		}
+		out = append(out, doc)
+	}
+	return out
+}
+
+// addressOfCheck reads the address. Outputs have another name here than in states.
+func addressOfCheck(c state.Check) checkAddress {
+	out := checkAddress{Kind: c.Kind, Display: c.Addr}
+	if c.Kind == "output" {
+		out.Kind = "output_value"
+	}
+	if r, err := addr.ParseTarget(c.Addr); c.Kind == "resource" && err == nil {
+		res := r.Resource()
+		out.Mode, out.Module, out.Name, out.Type = res.Mode.String(), res.Module.String(), res.Name, res.Type
+		return out
+	}
+	out.Module, out.Name = splitCheck(c.Kind, c.Addr)
+	return out
+}
+
+// splitCheck takes the module off an address such as module.a["x.y"].output.name.
+func splitCheck(kind, address string) (module, name string) {
+	word := kind + "."
+	i := strings.LastIndex("."+address, "."+word)
+	if i < 0 {
+		return "", address
+	}
+	return strings.TrimSuffix(address[:i], "."), address[i+len(word):]
+}
+
+func checkedInstance(kind string, o state.CheckedObject) checkedDocument {
+	doc := checkedDocument{Address: checkedAddress{Display: o.Addr}, Status: o.Status.String()}
+	if i, err := addr.ParseInstance(o.Addr); kind == "resource" && err == nil {
+		doc.Address.Key, doc.Address.Module = instanceKey(i.Key), i.Module.String()
+	} else {
+		doc.Address.Module, _ = splitCheck(kind, o.Addr)
+	}
+	for _, m := range o.Failures {
+		doc.Problems = append(doc.Problems, problem{m})
+	}
+	return doc
 }

@@ -1,114 +1,25 @@
 package view
 
 import (
-	"fmt"
-	"io"
 	"iter"
-	"maps"
-	"slices"
 	"strconv"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/jsontext"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// The JSON documents are structs with json tags, a file for each, in the published formats of Terraform. Their
-// long parts are sequences, so that one element at a time is held while a document is written. What they have
-// in common is here: values, types, keys, and where a value is unknown or sensitive.
+// What JSON documents of plans and states have in common: values, keys, and where a value is unknown or sensitive.
 
 // The versions of the documents.
 const (
-	formatPlan      = "1.2"
-	formatState     = "1.0"
-	formatSchemas   = "1.0"
-	formatValidate  = "1.0"
-	formatFunctions = "1.0"
+	formatPlan     = "1.2"
+	formatState    = "1.0"
+	formatValidate = "1.0"
 )
-
-// writeDocument writes a document and a line break, in one line or laid out for people.
-func writeDocument(w io.Writer, document any, layout layout) error {
-	return writeScrubbed(w, document, layout, nil)
-}
-
-// writeScrubbed does so for a document whose strings pass a function; nil: they stay.
-func writeScrubbed(w io.Writer, document any, layout layout, scrub func(string) string) error {
-	j := jsontext.Writer{W: w, Compact: layout == oneLine, Quote: appendJSON, Scrub: scrub}
-	j.Value(document)
-	j.Buf = append(j.Buf, '\n')
-	j.Flush()
-	return j.Err
-}
-
-type layout bool
-
-const (
-	oneLine layout = false
-	laidOut layout = true
-)
-
-// appendJSON writes a string. What a terminal would obey is escaped, also where JSON does not ask for it.
-func appendJSON(dst []byte, s string) []byte {
-	from := len(dst)
-	dst = jsontext.AppendString(dst, s)
-	for _, c := range dst[from:] {
-		if c >= 0x7f {
-			return appendSafe(dst[:from], string(dst[from:]))
-		}
-	}
-	return dst
-}
-
-// appendSafe appends JSON text and spells runes that a terminal would obey as escapes.
-func appendSafe(dst []byte, text string) []byte {
-	for _, r := range text {
-		if r != 0x7f && !unsafeRune(r) {
-			dst = utf8.AppendRune(dst, r)
-			continue
-		}
-		for _, unit := range utf16.AppendRune(nil, r) {
-			dst = fmt.Appendf(dst, `\u%04x`, unit)
-		}
-	}
-	return dst
-}
-
-// each makes a sequence of documents of a list; nil, which is left out, if the list is empty.
-func each[T, D any](list []T, document func(T) D) iter.Seq[D] {
-	if len(list) == 0 {
-		return nil
-	}
-	return func(yield func(D) bool) {
-		for _, e := range list {
-			if !yield(document(e)) {
-				return
-			}
-		}
-	}
-}
-
-// eachNamed makes the members of an object of a list, in its order; nil, which is left out, if it is empty.
-func eachNamed[T, D any](list []T, member func(T) (string, D)) iter.Seq2[string, D] {
-	if len(list) == 0 {
-		return nil
-	}
-	return func(yield func(string, D) bool) {
-		for _, e := range list {
-			if !yield(member(e)) {
-				return
-			}
-		}
-	}
-}
-
-// members makes the members of an object of a map, sorted by name; nil, which is left out, if it is empty.
-func members[V, D any](m map[string]V, document func(V) D) iter.Seq2[string, D] {
-	return eachNamed(slices.Sorted(maps.Keys(m)), func(name string) (string, D) { return name, document(m[name]) })
-}
 
 // jsonValue is a value as documents have it. Unknown parts are left out of objects and maps and null elsewhere;
 // numbers are as exact as they are known, but JSON has no infinity. The zero value is null.
@@ -154,10 +65,6 @@ func (j jsonValue) WriteJSON(w *jsontext.Writer) {
 		w.Word("null")
 	}
 }
-
-func isDict(ty cty.Type) bool { return ty.IsObjectType() || ty.IsMapType() }
-
-func isSequence(ty cty.Type) bool { return ty.IsListType() || ty.IsSetType() || ty.IsTupleType() }
 
 // flags are booleans in the shape of a value: where it is unknown, or where it is sensitive, by its schema or its
 // marks. A part without parts of its own has its flag; false is left out of objects and maps. The zero value is
@@ -221,18 +128,6 @@ func (f flags) WriteJSON(w *jsontext.Writer) {
 	}
 }
 
-// jsonType is a type as the machine formats spell it: "string", ["list", …], ["object", {…}].
-type jsonType cty.Type
-
-// WriteJSON writes the type.
-func (t jsonType) WriteJSON(w *jsontext.Writer) {
-	text, err := cty.Type(t).WithoutOptionalAttributesDeep().MarshalJSON()
-	if err != nil { // a type that only the program has
-		text = []byte(`"dynamic"`)
-	}
-	w.Raw(appendSafe(nil, string(text)))
-}
-
 // instanceKey is the key of an instance; null for the only one of something that is not repeated.
 type instanceKey addr.Key
 
@@ -276,16 +171,6 @@ func (x *objects) valuesOf(i addr.Instance, p addr.Provider, named string, schem
 	return objectValues{i.String(), nameOf(i), named, schema, jsonValue(v.Raw), sensitiveParts(v, x.schemaForm(p, i))}
 }
 
-// Hosts gives a provider with the registry host that documents name it with; nil changes none.
-type Hosts func(addr.Provider) addr.Provider
-
-func (h Hosts) of(p addr.Provider) string {
-	if h != nil {
-		p = h(p)
-	}
-	return p.String()
-}
-
 // moduleDocument is an instance of a module with the resources in it, D, and the modules that it calls.
 type moduleDocument[D any] struct {
 	Resources iter.Seq[D]         `json:"resources,omitempty"`
@@ -299,7 +184,7 @@ func moduleTree[T, D any](at addr.ModuleInstance, list []T, in func(T) addr.Modu
 	for own < len(list) && in(list[own]) == at {
 		own++
 	}
-	out := moduleDocument[D]{Resources: each(list[:own], document), Address: at.String()}
+	out := moduleDocument[D]{Resources: jsondoc.Each(list[:own], document), Address: at.String()}
 	for list = list[own:]; len(list) > 0; {
 		child, n := in(list[0]), 1
 		for child.Parent() != at {

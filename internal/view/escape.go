@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
 // A terminal obeys what it is sent. Names, values, messages of providers and file names come from
@@ -21,18 +23,7 @@ func escape(s string) string {
 func escapeLine(s string) string { return escapeRunes(s, isControl) }
 
 // isControl reports whether a terminal obeys a rune.
-func isControl(r rune) bool { return r < 0x20 || r == 0x7f || unsafeRune(r) }
-
-// unsafeRune reports whether a rune above ASCII is a control character or changes how text around
-// it is shown.
-func unsafeRune(r rune) bool {
-	switch {
-	case r >= 0x80 && r <= 0x9f, r == 0x061c, r >= 0x200b && r <= 0x200f, r >= 0x2028 && r <= 0x202e,
-		r >= 0x2060 && r <= 0x206f, r == 0xfeff, r >= 0xfff9 && r <= 0xfffb, r >= 0xe0000 && r <= 0xe007f:
-		return true
-	}
-	return false
-}
+func isControl(r rune) bool { return r < 0x20 || r == 0x7f || jsondoc.Unsafe(r) }
 
 func escapeRunes(s string, unsafe func(rune) bool) string {
 	if utf8.ValidString(s) && strings.IndexFunc(s, unsafe) < 0 {

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,7 +21,6 @@ import (
 type Human struct {
 	o           Options
 	out, errOut io.Writer
-	sources     *sources
 
 	mu      sync.Mutex
 	ops     running
@@ -34,7 +34,7 @@ type Human struct {
 
 // NewHuman makes a view that prints errors to stderr and everything else to stdout.
 func NewHuman(stdout, stderr io.Writer, o Options) *Human {
-	h := &Human{o: o, out: stdout, errOut: stderr, sources: newSources(o.Sources), shown: map[string]bool{}}
+	h := &Human{o: o, out: stdout, errOut: stderr, shown: map[string]bool{}}
 	h.ops.now, h.ops.tick = o.now, h.beat
 	if o.Terminal && o.Width >= minWidth {
 		h.live = &live{w: stdout, width: o.Width, o: o}
@@ -54,26 +54,26 @@ func (h *Human) Tell(e event.Event) {
 	switch e := e.(type) {
 	case event.Started:
 		h.applied = h.applied || counted(e.Op) && !e.Refreshing
-		h.line(h.started(e))
+		h.line(h.o.started(e))
 	case event.Done:
-		h.line(h.done(e))
+		h.line(h.o.done(e))
 	case event.Failed:
 		if e.Reason != "" {
-			h.line(h.about(e.Object, vocabulary[e.Op].fails+" after "+seconds(e.Took)+": "+e.Reason))
+			h.line(h.o.about(e.Object, vocabulary[e.Op].fails+" after "+seconds(e.Took)+": "+e.Reason))
 		}
 	case event.Deferred:
 		if e.Object.Mode.String() == "ephemeral" {
-			h.line(h.about(e.Object, "Configuration unknown, deferring..."))
+			h.line(h.o.about(e.Object, "Configuration unknown, deferring..."))
 		}
 	case event.Stored:
-		h.line(h.about(e.Object, "Using stored result"))
+		h.line(h.o.about(e.Object, "Using stored result"))
 	case event.Imported:
-		h.line(h.about(e.Object, "Importing..."+ident("id", e.ID)))
-		h.line(h.about(e.Object, "Import complete"+ident("id", e.ID)))
+		h.line(h.o.about(e.Object, "Importing..."+ident("id", e.ID)))
+		h.line(h.o.about(e.Object, "Import complete"+ident("id", e.ID)))
 	case event.ProvisionStarted:
-		h.line(h.about(e.Object, fmt.Sprintf("Provisioning with '%s'...", e.Type)))
+		h.line(h.o.about(e.Object, fmt.Sprintf("Provisioning with '%s'...", e.Type)))
 	case event.ProvisionOutput:
-		h.line(h.o.paint(fmt.Sprintf("%s (%s):", escapeLine(e.Object.String()), e.Type), bold) + " " + h.free(e.Line))
+		h.line(h.o.paint(fmt.Sprintf("%s (%s):", escapeLine(e.Object.String()), e.Type), bold) + " " + h.o.free(e.Line))
 	case event.ProvisionDone:
 	case event.Summary:
 		h.summary(e)
@@ -86,13 +86,10 @@ func (h *Human) Tell(e event.Event) {
 	case event.Interrupted:
 		h.interrupted(e.Times)
 	case event.Note:
-		h.line(h.free(e.Text))
+		h.line(h.o.free(e.Text))
 	}
 	h.draw()
 }
-
-// free is text from elsewhere, safe to print.
-func (h *Human) free(s string) string { return escape(h.o.scrub(s)) }
 
 // line prints one line; an empty one is nothing.
 func (h *Human) line(s string) {
@@ -117,12 +114,31 @@ func (h *Human) draw() {
 	}
 }
 
+// summary ends an apply.
+func (h *Human) summary(e event.Summary) {
+	h.write(h.out, "\n"+h.o.paint(summaryText(e), bold, green)+"\n")
+	h.line(h.leases)
+	h.leases = ""
+}
+
+// interrupted says what an interrupt does. Who makes the program end at once names what it leaves.
+func (h *Human) interrupted(times int) {
+	out := h.errOut
+	if times == 1 {
+		out = h.out
+	}
+	h.write(out, "\n"+interruptText(times, h.o.product(), &h.ops)+"\n")
+	if times > 2 && h.live != nil {
+		h.live.finish()
+	}
+}
+
 // beat is called while something runs: it says what takes long, and keeps the block moving.
 func (h *Human) beat(now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, op := range h.ops.due(now) {
-		h.line(h.about(op.object, fmt.Sprintf("Still %s... [%s elapsed]", op.words().still, seconds(op.heard))))
+		h.line(h.o.about(op.object, fmt.Sprintf("Still %s... [%s elapsed]", op.words().still, seconds(op.heard))))
 	}
 	h.draw()
 }
@@ -178,6 +194,33 @@ func (h *Human) Outputs(outs map[string]state.Output) {
 	OutputsText(&b, outs, h.o)
 	h.write(h.out, h.o.paint("\nOutputs:", bold, green)+"\n\n"+b.String())
 	h.draw()
+}
+
+// diagnostics prints those that were not printed before: warnings to the one stream, errors to
+// the other, in the order given. Warnings with the same title are one with a count, errors that
+// say the same about several places are one with a list of them.
+func (h *Human) diagnostics(ds []diag.Diagnostic) {
+	var fresh []diag.Diagnostic
+	for _, d := range ds {
+		key := d.Severity.String() + d.Error()
+		if !h.shown[key] {
+			h.shown[key] = true
+			fresh = append(fresh, d.Coded())
+		}
+		h.failed = h.failed || d.Severity == diag.Error
+	}
+	groups := grouped(fresh, h.o.Apart)
+	if h.o.Compact && !slices.ContainsFunc(fresh, isError) {
+		h.write(h.out, compactWarnings(groups, h.o))
+		return
+	}
+	for _, g := range groups {
+		w := io.Writer(h.out)
+		if g.Severity == diag.Error {
+			w = h.errOut
+		}
+		h.write(w, diagnosticText(g, h.o))
+	}
 }
 
 // Diagnostics prints what was not printed yet.

@@ -2,8 +2,6 @@ package view
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -32,8 +30,8 @@ var vocabulary = map[event.Op]words{
 }
 
 // about is a line about an object.
-func (h *Human) about(o addr.Object, text string) string {
-	return h.o.paint(escapeLine(o.String())+": "+h.free(text), bold)
+func (o Options) about(object addr.Object, text string) string {
+	return o.paint(escapeLine(object.String())+": "+o.free(text), bold)
 }
 
 // ident is what identifies an object, as lines end with it.
@@ -47,45 +45,38 @@ func ident(key, value string) string {
 	return " [" + key + "=" + escapeLine(value) + "]"
 }
 
-func (h *Human) started(e event.Started) string {
-	if e.Op == event.Import && h.o.Importing {
-		return h.about(e.Object, fmt.Sprintf("Importing from ID %q...", e.ID))
+func (o Options) started(e event.Started) string {
+	if e.Op == event.Import && o.Importing {
+		return o.about(e.Object, fmt.Sprintf("Importing from ID %q...", e.ID))
 	}
 	text := vocabulary[e.Op].begins
-	if text == "" || e.Op == event.Refresh && h.o.Concise {
+	if text == "" || e.Op == event.Refresh && o.Concise {
 		return ""
 	}
-	return h.about(e.Object, text+ident(e.IDKey, e.ID))
+	return o.about(e.Object, text+ident(e.IDKey, e.ID))
 }
 
-func (h *Human) done(e event.Done) string {
-	if e.Op == event.Import && h.o.Importing {
-		return h.o.paint(escapeLine(e.Object.String())+": Import prepared!", bold, green) + "\n  Prepared " + escapeLine(e.Object.Type) + " for import"
+func (o Options) done(e event.Done) string {
+	if e.Op == event.Import && o.Importing {
+		return o.paint(escapeLine(e.Object.String())+": Import prepared!", bold, green) + "\n  Prepared " + escapeLine(e.Object.Type) + " for import"
 	}
 	text := vocabulary[e.Op].ends
 	switch e.Op {
 	case event.Refresh:
 		return ""
 	case event.Forget:
-		return h.about(e.Object, text)
+		return o.about(e.Object, text)
 	case event.Delete:
-		return h.about(e.Object, text+" after "+seconds(e.Took))
+		return o.about(e.Object, text+" after "+seconds(e.Took))
 	}
 	if text == "" {
 		return ""
 	}
-	return h.about(e.Object, text+" after "+seconds(e.Took)+ident(e.IDKey, e.ID))
+	return o.about(e.Object, text+" after "+seconds(e.Took)+ident(e.IDKey, e.ID))
 }
 
 // seconds is a duration in whole seconds: 0s, 1m10s.
 func seconds(d time.Duration) string { return d.Truncate(time.Second).String() }
-
-// summary ends an apply.
-func (h *Human) summary(e event.Summary) {
-	h.write(h.out, "\n"+h.o.paint(summaryText(e), bold, green)+"\n")
-	h.line(h.leases)
-	h.leases = ""
-}
 
 func summaryText(e event.Summary) string {
 	forgotten := ""
@@ -109,53 +100,4 @@ func leasesText(e event.Leases) string {
 		left = fmt.Sprintf(", %d left open", e.Left)
 	}
 	return fmt.Sprintf("Leases: %d opened, %d renewed, %d closed%s; longest held %.1fs.", e.Opened, e.Renewed, e.Closed, left, e.Longest.Seconds())
-}
-
-// interrupted says what an interrupt does. Who makes the program end at once names what it leaves.
-func (h *Human) interrupted(times int) {
-	out := h.errOut
-	if times == 1 {
-		out = h.out
-	}
-	h.write(out, "\n"+interruptText(times, h.o.product(), &h.ops)+"\n")
-	if times > 2 && h.live != nil {
-		h.live.finish()
-	}
-}
-
-// interruptText says what an interrupt does, what it waits for, and what another one would do. The
-// first sentences are looked for by tools.
-func interruptText(times int, product string, ops *running) string {
-	switch times {
-	case 1:
-		return fmt.Sprintf("Interrupt received.\nPlease wait for %s to exit or data loss may occur.\nGracefully shutting down...\n%sA second interrupt gives up what is still under way, and ends within 3 seconds. A third ends at once.\n", product, ops.pending())
-	case 2:
-		return fmt.Sprintf("Two interrupts received. Exiting immediately. Note that data loss may have occurred.\n%sCalls are given up after a second, then leases are closed; %s ends within 3 seconds. A third interrupt ends at once.\n", ops.pending(), product)
-	}
-	return "Exiting now.\n"
-}
-
-// pending lists what is under way, and the leases that are open.
-func (r *running) pending() string {
-	var b strings.Builder
-	closing := map[addr.Object]bool{}
-	for _, o := range r.list() {
-		closing[o.object] = closing[o.object] || o.op == event.Close
-		fmt.Fprintf(&b, "  - %s (%s, %s)\n", escapeLine(o.object.String()), o.words().still, seconds(max(r.now().Sub(o.began), 0)))
-	}
-	for _, m := range r.transfers() {
-		fmt.Fprintf(&b, "  - %s (downloading, %s)\n", escapeLine(m.name), m.progress(r.now()))
-	}
-	var open []string
-	for o := range r.leases {
-		if !closing[o] {
-			open = append(open, "  - "+escapeLine(o.String())+" (open)\n")
-		}
-	}
-	slices.Sort(open)
-	b.WriteString(strings.Join(open, ""))
-	if b.Len() == 0 {
-		return "Nothing is under way.\n"
-	}
-	return "Under way:\n" + b.String()
 }

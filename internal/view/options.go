@@ -5,10 +5,7 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/event"
-	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
-	"github.com/lethe-iac/lethe/internal/state"
 )
 
 // Options say how to show things.
@@ -50,6 +47,12 @@ func (o Options) scrub(s string) string {
 	return s
 }
 
+// free is text from elsewhere, safe to print.
+func (o Options) free(s string) string { return escape(o.scrub(s)) }
+
+// oneLine is free text that stays on one line.
+func (o Options) oneLine(s string) string { return escapeLine(o.scrub(s)) }
+
 // PlanOptions are what a view must know about a plan beside the plan.
 type PlanOptions struct {
 	Saved    string // the file it was saved to
@@ -58,20 +61,31 @@ type PlanOptions struct {
 	Schemas  provider.Lookup
 }
 
-// View shows a command.
-type View interface {
-	event.Sink
-	// Diagnostics shows all of a command's diagnostics; those that were shown before are left out.
-	Diagnostics(ds []diag.Diagnostic)
-	// Plan shows a finished plan.
-	Plan(p *plan.Plan, o PlanOptions)
-	// Outputs shows root outputs after an apply.
-	Outputs(outs map[string]state.Output)
-	// Finish ends the view: what is still held back is printed, the live block is gone.
-	Finish()
-}
+// style is how text looks on a terminal with colours. Nothing is said by colour alone.
+type style string
 
-var (
-	_ View = (*Human)(nil)
-	_ View = (*JSON)(nil)
+// The styles.
+const (
+	bold      style = "\x1b[1m"
+	underline style = "\x1b[4m"
+	red       style = "\x1b[31m"
+	green     style = "\x1b[32m"
+	yellow    style = "\x1b[33m"
+	dim       style = "\x1b[90m"
+	reset           = "\x1b[0m"
 )
+
+// paint styles text, where colours are wanted.
+func (o Options) paint(text string, styles ...style) string {
+	if !o.Color || text == "" {
+		return text
+	}
+	out := ""
+	for _, s := range styles {
+		out += string(s)
+	}
+	if out == "" {
+		return text
+	}
+	return out + text + reset
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 )
@@ -58,14 +59,14 @@ func OutputRaw(w io.Writer, out state.Output) error {
 
 // OutputsJSON writes root outputs, laid out for people too.
 func OutputsJSON(w io.Writer, outs map[string]state.Output) error {
-	return writeDocument(w, members(outs, outputDocumentOf), laidOut)
+	return jsondoc.Write(w, jsondoc.Members(outs, outputDocumentOf), jsondoc.LaidOut)
 }
 
 // outputDocument is a root output. In the lines of -json, sensitive ones have no value.
 type outputDocument struct {
-	Sensitive bool      `json:"sensitive"`
-	Type      jsonType  `json:"type"`
-	Value     jsonValue `json:"value,omitzero"`
+	Sensitive bool         `json:"sensitive"`
+	Type      jsondoc.Type `json:"type"`
+	Value     jsonValue    `json:"value,omitzero"`
 }
 
 func outputDocumentOf(o state.Output) outputDocument {
@@ -73,10 +74,10 @@ func outputDocumentOf(o state.Output) outputDocument {
 	if v == cty.NilVal {
 		v = cty.NullVal(cty.DynamicPseudoType)
 	}
-	return outputDocument{o.Sensitive, jsonType(v.Type()), jsonValue(v)}
+	return outputDocument{o.Sensitive, jsondoc.Type(v.Type()), jsonValue(v)}
 }
 
 // OutputJSON writes the value of one output.
 func OutputJSON(w io.Writer, out state.Output) error {
-	return writeDocument(w, jsonValue(out.Value.Raw), oneLine)
+	return jsondoc.Write(w, jsonValue(out.Value.Raw), jsondoc.OneLine)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -213,7 +214,7 @@ func sends(name string) func(*plan.Change) {
 func many(from, to int) []cty.Value {
 	var out []cty.Value
 	for i := from; i < to; i++ {
-		out = append(out, str("item "+itoa(i)))
+		out = append(out, str("item "+strconv.Itoa(i)))
 	}
 	return out
 }

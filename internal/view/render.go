@@ -1,7 +1,6 @@
 package view
 
 import (
-	"strings"
 	"unicode/utf8"
 
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -9,123 +8,6 @@ import (
 
 // Where a change is shown, every line at depth n begins with 4n spaces and four columns for a
 // symbol; where an object is merely shown (plain), with 4n spaces.
-
-// renderer writes nodes as text.
-type renderer struct {
-	strings.Builder
-	o     Options
-	plain bool // no symbols: an object as it is
-}
-
-// Symbols of changes inside an object.
-var (
-	symbols = [...]string{same: " ", add: "+", edit: "~", drop: "-"}
-	styles  = [...]style{add: green, edit: yellow, drop: red}
-)
-
-// how says how a value is written.
-type renderOptions struct {
-	depth  int
-	suffix bool // what is removed is followed by "-> null"
-	all    bool // unchanged parts are shown
-}
-
-func (h renderOptions) in(suffix bool) renderOptions {
-	h.depth++
-	h.suffix = suffix
-	return h
-}
-
-// lead begins a line.
-func (r *renderer) lead(depth int, a act) {
-	r.indent(depth)
-	if !r.plain {
-		r.WriteString("  ")
-		r.WriteString(r.o.paint(symbols[a], styles[a]))
-		r.WriteByte(' ')
-	}
-}
-
-func (r *renderer) indent(depth int) {
-	r.pad(4 * depth)
-}
-
-func (r *renderer) pad(n int) {
-	for range n {
-		r.WriteByte(' ')
-	}
-}
-
-// closeIndent begins the line that closes what a line at that depth opened.
-func (r *renderer) closeIndent(depth int) {
-	if !r.plain {
-		depth++
-	}
-	r.indent(depth)
-}
-
-// arrow stands between what was and what will be.
-func (r *renderer) arrow() { r.WriteString(r.o.paint(" -> ", yellow)) }
-
-func (r *renderer) gone(n act, h renderOptions) {
-	if n == drop && h.suffix {
-		r.WriteString(r.o.paint(" -> null", dim))
-	}
-}
-
-// end writes what follows a value on its line.
-func (r *renderer) end(n *node, h renderOptions, tail string) {
-	r.gone(n.act, h)
-	r.WriteString(tail)
-	r.forced(n)
-}
-
-// forced ends a line that must say why the object is replaced.
-func (r *renderer) forced(n *node) {
-	if n.forces {
-		r.WriteString(r.o.paint(" # forces replacement", red))
-	}
-}
-
-func (r *renderer) remark(depth int, text string) {
-	r.closeIndent(depth)
-	r.WriteString(r.o.paint(text, dim))
-	r.WriteByte('\n')
-}
-
-// hidden says how much is not shown.
-func (r *renderer) hidden(depth, n int, what string) {
-	if n == 0 {
-		return
-	}
-	if n > 1 {
-		what += "s"
-	}
-	r.remark(depth, "# ("+itoa(n)+" unchanged "+what+" hidden)")
-}
-
-// warnings stand above what becomes sensitive, or is so no longer.
-func (r *renderer) warnings(depth int, s sensitivityChange, block bool) {
-	if s == steady || r.plain {
-		return
-	}
-	what, end := "attribute value", " The value is unchanged."
-	if block {
-		what, end = "block", ""
-	}
-	lines := []string{"this " + what + " will no longer be marked as sensitive", "after applying this change." + end}
-	if s == closing {
-		lines = []string{"this " + what + " will be marked as sensitive and will not", "display in UI output after applying this change." + end}
-	}
-	for i, l := range lines {
-		r.indent(depth)
-		r.WriteString("  # ")
-		if i == 0 {
-			r.WriteString(r.o.paint("Warning:", yellow) + " ")
-		}
-		r.WriteString(l + "\n")
-	}
-}
 
 // value writes a value and what ends its line; tail is a comma or nothing.
 func (r *renderer) value(n *node, h renderOptions, tail string) {

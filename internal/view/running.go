@@ -2,8 +2,10 @@ package view
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -83,6 +85,73 @@ func (r *running) begin(o addr.Object, what event.Op, at time.Time) {
 	r.arrange()
 }
 
+// move is a download that is under way.
+type move struct {
+	name      string
+	began     time.Time
+	done, all int64 // bytes; all is not above 0 where it is not known
+}
+
+// progress is how far a download is: "12.3/50.0 MB · 5.1 MB/s · 8s left", as far as that is known.
+func (m *move) progress(now time.Time) string {
+	text := fmt.Sprintf("%.1f MB", megabytes(m.done))
+	if m.all > 0 {
+		text = fmt.Sprintf("%.1f/%.1f MB", megabytes(m.done), megabytes(m.all))
+	}
+	took := now.Sub(m.began)
+	if took < time.Second || m.done == 0 {
+		return text
+	}
+	rate := float64(m.done) / took.Seconds()
+	text += fmt.Sprintf(" · %.1f MB/s", rate/1e6)
+	if m.all > 0 {
+		text += fmt.Sprintf(" · %s left", seconds(time.Duration(float64(max(m.all-m.done, 0))/rate*float64(time.Second))+time.Second-1))
+	}
+	return text
+}
+
+func megabytes(n int64) float64 { return float64(n) / 1e6 }
+
+// together sums up downloads that are under way.
+func together(all []*move) *move {
+	sum := &move{began: all[0].began}
+	known := true
+	for _, m := range all {
+		sum.done, sum.all, known = sum.done+m.done, sum.all+m.all, known && m.all > 0
+	}
+	if !known {
+		sum.all = 0
+	}
+	return sum
+}
+
+// move notes how far a download is.
+func (r *running) move(e event.Transfer) {
+	if e.Ended {
+		delete(r.moves, e.Name)
+		return
+	}
+	if r.moves == nil {
+		r.moves = map[string]*move{}
+	}
+	m := r.moves[e.Name]
+	if m == nil {
+		m = &move{name: e.Name, began: r.now()}
+		r.moves[e.Name] = m
+	}
+	m.done, m.all = e.Done, e.All
+}
+
+// transfers are the downloads, the oldest first.
+func (r *running) transfers() []*move {
+	out := slices.Collect(maps.Values(r.moves))
+	slices.SortFunc(out, func(a, b *move) int { return cmp.Or(a.began.Compare(b.began), cmp.Compare(a.name, b.name)) })
+	return out
+}
+
+// busy reports whether anything runs.
+func (r *running) busy() bool { return len(r.ops)+len(r.moves) > 0 }
+
 // list gives what runs, the oldest first.
 func (r *running) list() []*op {
 	out := slices.Collect(maps.Values(r.ops))
@@ -150,4 +219,41 @@ func (r *running) stop() {
 		close(r.quit)
 		r.quit = nil
 	}
+}
+
+// interruptText says what an interrupt does, what it waits for, and what another one would do. The
+// first sentences are looked for by tools.
+func interruptText(times int, product string, ops *running) string {
+	switch times {
+	case 1:
+		return fmt.Sprintf("Interrupt received.\nPlease wait for %s to exit or data loss may occur.\nGracefully shutting down...\n%sA second interrupt gives up what is still under way, and ends within 3 seconds. A third ends at once.\n", product, ops.pending())
+	case 2:
+		return fmt.Sprintf("Two interrupts received. Exiting immediately. Note that data loss may have occurred.\n%sCalls are given up after a second, then leases are closed; %s ends within 3 seconds. A third interrupt ends at once.\n", ops.pending(), product)
+	}
+	return "Exiting now.\n"
+}
+
+// pending lists what is under way, and the leases that are open.
+func (r *running) pending() string {
+	var b strings.Builder
+	closing := map[addr.Object]bool{}
+	for _, o := range r.list() {
+		closing[o.object] = closing[o.object] || o.op == event.Close
+		fmt.Fprintf(&b, "  - %s (%s, %s)\n", escapeLine(o.object.String()), o.words().still, seconds(max(r.now().Sub(o.began), 0)))
+	}
+	for _, m := range r.transfers() {
+		fmt.Fprintf(&b, "  - %s (downloading, %s)\n", escapeLine(m.name), m.progress(r.now()))
+	}
+	var open []string
+	for o := range r.leases {
+		if !closing[o] {
+			open = append(open, "  - "+escapeLine(o.String())+" (open)\n")
+		}
+	}
+	slices.Sort(open)
+	b.WriteString(strings.Join(open, ""))
+	if b.Len() == 0 {
+		return "Nothing is under way.\n"
+	}
+	return "Under way:\n" + b.String()
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
 // checkSafe reports text that a terminal would obey.
@@ -14,7 +16,7 @@ func checkSafe(t testing.TB, s string) {
 		if r == utf8.RuneError && !strings.HasPrefix(s[i:], string(utf8.RuneError)) {
 			t.Fatalf("not UTF-8 at %d: %q", i, s)
 		}
-		if r < 0x20 && r != '\n' && r != '\t' || r >= 0x7f && r <= 0x9f || unsafeRune(r) {
+		if r < 0x20 && r != '\n' && r != '\t' || r >= 0x7f && r <= 0x9f || jsondoc.Unsafe(r) {
 			t.Fatalf("%U at %d of %q", r, i, s)
 		}
 	}
@@ -49,7 +51,7 @@ func FuzzEscape(f *testing.F) {
 		if l := escapeLine(s); strings.ContainsAny(l, "\n\t\r") {
 			t.Fatalf("%q", l)
 		}
-		b := appendJSON(nil, s)
+		b := jsondoc.AppendString(nil, s)
 		checkSafe(t, string(b))
 		if !json.Valid(b) {
 			t.Fatalf("%q", b)

@@ -15,13 +15,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/jsontext"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
 // JSON prints one JSON object per line: the machine-readable user interface, version 1.2. Readers
 // must be able to tolerate types that they do not know. It may be used from many goroutines.
 type JSON struct {
-	o       Options
-	sources *sources
+	o Options
 
 	mu    sync.Mutex
 	ops   running
@@ -73,16 +73,6 @@ type streamResource struct {
 	Key      instanceKey `json:"resource_key"`
 }
 
-// changeCounts are how many objects an operation did or will do what with.
-type changeCounts struct {
-	Add       int    `json:"add"`
-	Change    int    `json:"change"`
-	Import    int    `json:"import"`
-	Remove    int    `json:"remove"`
-	Forget    int    `json:"forget,omitempty"`
-	Operation string `json:"operation"`
-}
-
 // hook is an event about an object.
 type hook struct {
 	Resource    streamResource `json:"resource"`
@@ -110,8 +100,8 @@ type streamOutput struct {
 
 // NewJSON makes the view and prints its first line, with the versions of program and format.
 func NewJSON(stdout io.Writer, version string, o Options) *JSON {
-	j := &JSON{o: o, sources: newSources(o.Sources), shown: map[string]bool{}}
-	j.out = jsontext.Writer{W: stdout, Compact: true, Quote: appendJSON, Scrub: o.Scrub}
+	j := &JSON{o: o, shown: map[string]bool{}}
+	j.out = jsontext.Writer{W: stdout, Compact: true, Quote: jsondoc.AppendString, Scrub: o.Scrub}
 	j.ops.now, j.ops.tick = o.now, j.beat
 	j.line("version", o.product()+" "+version, streamLine{Terraform: version, UI: streamVersion})
 	return j
@@ -301,7 +291,7 @@ func (j *JSON) Plan(p *plan.Plan, o PlanOptions) {
 	if len(p.Outputs) == 0 {
 		return
 	}
-	j.outputs(len(p.Outputs), eachNamed(p.Outputs, func(o *plan.OutputChange) (string, streamOutput) {
+	j.outputs(len(p.Outputs), jsondoc.EachNamed(p.Outputs, func(o *plan.OutputChange) (string, streamOutput) {
 		return o.Name, streamOutput{o.Sensitive, strings.ReplaceAll(o.Action.String(), "-", "")}
 	}))
 }
@@ -353,7 +343,7 @@ func changeReason(r plan.Reason) string {
 func (j *JSON) Outputs(outs map[string]state.Output) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.outputs(len(outs), members(outs, func(o state.Output) outputDocument {
+	j.outputs(len(outs), jsondoc.Members(outs, func(o state.Output) outputDocument {
 		doc := outputDocumentOf(o)
 		if o.Sensitive {
 			doc.Value = jsonValue{}
@@ -385,7 +375,7 @@ func (j *JSON) diagnostic(dg diag.Diagnostic) {
 	if dg.Severity == diag.Warning {
 		level, title = "warn", "Warning: "
 	}
-	j.line("diagnostic", title+dg.Summary, streamLine{Level: level, Diagnostic: new(diagnosticOf(dg, j.sources))})
+	j.line("diagnostic", title+dg.Summary, streamLine{Level: level, Diagnostic: new(diagnosticOf(dg, j.o.Sources))})
 }
 
 // Finish ends the view.

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
@@ -127,7 +128,7 @@ func (t *valueText) parts(v cty.Value, m *tree, indent int) {
 	} else {
 		for i, e := range ctyvalue.Items(v) {
 			t.pad(indent + 2)
-			t.value(e, m.at(itoa(i)), indent+2)
+			t.value(e, m.at(strconv.Itoa(i)), indent+2)
 			t.WriteString(",\n")
 		}
 	}
@@ -157,30 +158,4 @@ func (t *valueText) text(s string, indent int) {
 	}
 	t.pad(indent)
 	t.WriteString(end)
-}
-
-// compact is a value on one line.
-func compact(v *docValue) string {
-	var parts []string
-	switch {
-	case v.absent():
-		return "null"
-	case v.kind == vUnknown:
-		return "(known after apply)"
-	case v.kind == vString:
-		return quote(v.text)
-	case v.isSeq():
-		for _, e := range v.elems {
-			parts = append(parts, compact(e))
-		}
-		return "[" + strings.Join(parts, ", ") + "]"
-	case v.isDict():
-		for i, e := range v.elems {
-			if !e.absent() {
-				parts = append(parts, attrName(v.names[i])+" = "+compact(e))
-			}
-		}
-		return "{ " + strings.Join(parts, ", ") + " }"
-	}
-	return v.text
 }

@@ -7,97 +7,6 @@ import (
 	"sync"
 )
 
-// RunOptions say how a graph is run.
-type RunOptions struct {
-	Workers int // visits and jobs at once; less than one means GOMAXPROCS
-
-	// Visit does what a node stands for and reports whether it succeeded. It may hand out jobs.
-	// The Fan must not be used after the visit has returned.
-	Visit func(context.Context, Node, *Fan) bool
-
-	// Inside is the context of visits and jobs; nil: that of the run without its end, since what runs
-	// is finished.
-	Inside context.Context
-
-	// Skipped, if set, is called for every node that is over without a visit, before anything that
-	// comes after it starts. Calls come one at a time and must not wait for anything.
-	Skipped func(Node)
-
-	// Panicked, if set, is called for a panic in a visit or a job, which then counts as a failure.
-	// Without it a panic ends the program, as anywhere.
-	Panicked func(n Node, value any, stack []byte)
-}
-
-// Outcome is how a node ended.
-type Outcome uint8
-
-// The outcomes. A gate succeeds or is skipped.
-const (
-	Skipped Outcome = iota // not visited
-	Failed
-	Succeeded
-)
-
-func (o Outcome) String() string { return [...]string{"skipped", "failed", "succeeded"}[o] }
-
-// Result is how a run ended.
-type Result struct {
-	Outcomes []Outcome // by node
-	Stuck    []Node    // nodes that came after themselves and so never ran; nil for a graph without a cycle
-	Cut      bool      // the end of the context kept a node or a job from running
-}
-
-// Of is how n ended.
-func (r Result) Of(n Node) Outcome { return r.Outcomes[n] }
-
-// status is what a run knows of one node. An edge from a node that needs a late one counts in
-// lateLeft, unripe and asleep, any other in wait.
-//
-// A node is ripe when it waits for nothing but late nodes that are ripe themselves. A ripe node
-// that is not late asks for the late ones it needs: they wake, and ask for theirs. A node that
-// cannot run any more is dead: something that it needs has not succeeded, or it is late and all
-// that need it are dead or over. It still waits for what runs or may run yet, so that "comes after"
-// also holds across it; late nodes that were not asked for it does not wait for.
-type status struct {
-	wait     uint32 // nodes before this one that are not over
-	lateLeft uint32 // late ones it needs that are not over
-	unripe   uint32 // of these, those that are not ripe
-	asleep   uint32 // of these, those that were not asked for
-	wanters  uint32 // nodes that need this late one and are neither dead nor over
-	flags    flags
-}
-
-type flags uint8
-
-const (
-	queued  flags = 1 << iota // in the ready list, or running
-	over                      // has ended
-	dead                      // will end without running
-	ripe                      // late, and could run if asked
-	asked                     // late, and some node waits for nothing else
-	touched                   // something that it comes after was visited
-)
-
-// run is one run of a graph. All of it is guarded by mu.
-type run struct {
-	*frozen
-	RunOptions
-	ctx     context.Context // its end keeps more from starting
-	inside  context.Context // for what runs
-	mu      sync.Mutex
-	cond    sync.Cond // something is ready, or everything is over
-	nodes   []status
-	rank    []uint32
-	byRank  []Node
-	ready   ready
-	fans    map[Node]*Fan // nodes whose jobs run
-	todo    []Node        // nodes that something has changed for
-	result  Result
-	left    int // nodes not over
-	working int // workers inside a visit or a job
-	idle    int // workers that wait
-}
-
 // Run visits the nodes and returns when all of them are over. When ctx ends, nodes and jobs that
 // have not started are skipped, those that run are waited for, and closers run.
 func (g *Graph) Run(ctx context.Context, o RunOptions) Result {
@@ -137,23 +46,6 @@ func (g *Graph) start(ctx context.Context, o RunOptions) *run {
 	r.settle()
 	return r
 }
-
-func (r *run) count(n Node, a arc) {
-	s, d := &r.nodes[n], &r.nodes[a.node()]
-	if !r.onLate(a) {
-		s.wait++
-		return
-	}
-	s.lateLeft++
-	s.unripe++
-	s.asleep++
-	d.wanters++
-}
-
-func (r *run) is(n Node, t traits) bool { return r.traits[n]&t != 0 }
-
-// onLate reports whether the arc, seen from a node, is its need of a late one.
-func (r *run) onLate(a arc) bool { return a.needs() && r.is(a.node(), late) }
 
 // work is one worker.
 func (r *run) work() {

@@ -1,5 +1,75 @@
 package walk
 
+import (
+	"context"
+	"sync"
+)
+
+// status is what a run knows of one node. An edge from a node that needs a late one counts in
+// lateLeft, unripe and asleep, any other in wait.
+//
+// A node is ripe when it waits for nothing but late nodes that are ripe themselves. A ripe node
+// that is not late asks for the late ones it needs: they wake, and ask for theirs. A node that
+// cannot run any more is dead: something that it needs has not succeeded, or it is late and all
+// that need it are dead or over. It still waits for what runs or may run yet, so that "comes after"
+// also holds across it; late nodes that were not asked for it does not wait for.
+type status struct {
+	wait     uint32 // nodes before this one that are not over
+	lateLeft uint32 // late ones it needs that are not over
+	unripe   uint32 // of these, those that are not ripe
+	asleep   uint32 // of these, those that were not asked for
+	wanters  uint32 // nodes that need this late one and are neither dead nor over
+	flags    flags
+}
+
+type flags uint8
+
+const (
+	queued  flags = 1 << iota // in the ready list, or running
+	over                      // has ended
+	dead                      // will end without running
+	ripe                      // late, and could run if asked
+	asked                     // late, and some node waits for nothing else
+	touched                   // something that it comes after was visited
+)
+
+// run is one run of a graph. All of it is guarded by mu.
+type run struct {
+	*frozen
+	RunOptions
+	ctx     context.Context // its end keeps more from starting
+	inside  context.Context // for what runs
+	mu      sync.Mutex
+	cond    sync.Cond // something is ready, or everything is over
+	nodes   []status
+	rank    []uint32
+	byRank  []Node
+	ready   ready
+	fans    map[Node]*Fan // nodes whose jobs run
+	todo    []Node        // nodes that something has changed for
+	result  Result
+	left    int // nodes not over
+	working int // workers inside a visit or a job
+	idle    int // workers that wait
+}
+
+func (r *run) count(n Node, a arc) {
+	s, d := &r.nodes[n], &r.nodes[a.node()]
+	if !r.onLate(a) {
+		s.wait++
+		return
+	}
+	s.lateLeft++
+	s.unripe++
+	s.asleep++
+	d.wanters++
+}
+
+func (r *run) is(n Node, t traits) bool { return r.traits[n]&t != 0 }
+
+// onLate reports whether the arc, seen from a node, is its need of a late one.
+func (r *run) onLate(a arc) bool { return a.needs() && r.is(a.node(), late) }
+
 // settle goes on until nothing follows any more from what has ended. What is ready is then in the
 // ready list; if that is empty, workers wait.
 func (r *run) settle() {

@@ -27,8 +27,8 @@
 package walk
 
 import (
+	"context"
 	"slices"
-	"strings"
 )
 
 // Node is an index into the graph it was added to: 0, 1, 2 and so on.
@@ -112,39 +112,45 @@ func (g *Graph) Waits(n, dep Node) {
 // Len is the number of nodes.
 func (g *Graph) Len() int { return len(g.traits) }
 
-// Text lists the nodes as they were added, one on a line, by their labels, with their traits and what they
-// come after:
-//
-//	+S
-//	+P late; needs +E
-//	+X; needs +S +P
-//	-P closer; waits +P +X
-func (g *Graph) Text(label func(Node) string) string {
-	var b strings.Builder
-	f := g.freeze()
-	for n := range g.traits {
-		b.WriteString(label(Node(n)))
-		for i, word := range []string{" late", " closer", " gate"} {
-			if g.traits[n]&(1<<i) != 0 {
-				b.WriteString(word)
-			}
-		}
-		deps := slices.Compact(slices.Sorted(slices.Values(f.before(Node(n)))))
-		list(&b, label, "; needs", deps, true)
-		list(&b, label, "; waits", deps, false)
-		b.WriteByte('\n')
-	}
-	return b.String()
+// RunOptions say how a graph is run.
+type RunOptions struct {
+	Workers int // visits and jobs at once; less than one means GOMAXPROCS
+
+	// Visit does what a node stands for and reports whether it succeeded. It may hand out jobs.
+	// The Fan must not be used after the visit has returned.
+	Visit func(context.Context, Node, *Fan) bool
+
+	// Inside is the context of visits and jobs; nil: that of the run without its end, since what runs
+	// is finished.
+	Inside context.Context
+
+	// Skipped, if set, is called for every node that is over without a visit, before anything that
+	// comes after it starts. Calls come one at a time and must not wait for anything.
+	Skipped func(Node)
+
+	// Panicked, if set, is called for a panic in a visit or a job, which then counts as a failure.
+	// Without it a panic ends the program, as anywhere.
+	Panicked func(n Node, value any, stack []byte)
 }
 
-func list(b *strings.Builder, label func(Node) string, word string, deps []arc, needs bool) {
-	for _, d := range deps {
-		if d.needs() != needs {
-			continue
-		}
-		b.WriteString(word)
-		b.WriteByte(' ')
-		b.WriteString(label(d.node()))
-		word = ""
-	}
+// Outcome is how a node ended.
+type Outcome uint8
+
+// The outcomes. A gate succeeds or is skipped.
+const (
+	Skipped Outcome = iota // not visited
+	Failed
+	Succeeded
+)
+
+func (o Outcome) String() string { return [...]string{"skipped", "failed", "succeeded"}[o] }
+
+// Result is how a run ended.
+type Result struct {
+	Outcomes []Outcome // by node
+	Stuck    []Node    // nodes that came after themselves and so never ran; nil for a graph without a cycle
+	Cut      bool      // the end of the context kept a node or a job from running
 }
+
+// Of is how n ended.
+func (r Result) Of(n Node) Outcome { return r.Outcomes[n] }

@@ -1,9 +1,9 @@
 package workspace
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
-	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -11,21 +11,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/journal"
 	"github.com/lethe-iac/lethe/internal/state/store"
 )
-
-// recorder keeps the journal of a run.
-type recorder struct {
-	env    *Env
-	seal   journal.Sealing // what encrypts it; nil: nothing does
-	path   string          // of the journal
-	name   string          // of the workspace
-	silent bool            // another run may have its journal there: nothing is written to it
-
-	starting sync.Mutex        // held while the journal is begun
-	journal  *journal.Writer   // from the first lease on, or the first change
-	left     *journal.Recovery // an earlier journal that stays: this run only looks
-	unknown  []journal.Unknown // calls of a lost run whose outcome is not known
-	keep     bool              // the journal has what the state has not
-}
 
 // journalFile is where the progress of a run on a workspace is written.
 func journalFile(env *Env, st store.Store, name string) string {
@@ -54,22 +39,10 @@ func (r *recorder) begin(base *state.Snapshot) error {
 	return err
 }
 
-// complete reports whether the journal has everything that was done.
-func (r *recorder) complete() bool { return r.keep && r.journal.Err() == nil }
-
-// about notes that a state of that digest is about to be written, for a command that comes after a
-// kill between that and the removal of the journal. A journal that takes no more, which was
-// reported, is no reason not to write.
-func (r *recorder) about(next state.Digest) {
-	if r.journal != nil {
-		_ = r.journal.End(next)
-	}
-}
-
 // Record begins the journal of an apply: from now on it has what the state has not.
 func (s *State) Record() (journal.Journal, bool) {
 	if err := s.record.begin(s.snapshot); err != nil {
-		s.env.Bag.Add(diag.Errorf("Failed to begin the journal", "The journal of this run could not be created: %s.", err))
+		s.env.Bag.Add(Problem(err, diag.Errorf("Failed to begin the journal", "The journal of this run could not be created: %s.", err)))
 		return nil, false
 	}
 	s.record.keep = true
@@ -118,4 +91,33 @@ func (s *State) End() {
 		r.env.Bag.Add(diag.Warningf("Journal not removed", "%s.", err))
 	}
 	r.journal = nil
+}
+
+func read(ctx context.Context, env *Env, req Request) (*state.Snapshot, store.Version, bool) {
+	data, version, err := req.Store.Get(ctx, req.Name)
+	if err != nil {
+		env.Bag.Add(Problem(err, diag.Errorf("Failed to load state", "Error refreshing state: %s", err)))
+		return nil, "", false
+	}
+	if version == "" || req.Replaces && len(data) == 0 {
+		return &state.Snapshot{}, version, true
+	}
+	s, ok := state.Read(data, env.Bag)
+	return s, version, ok
+}
+
+// Read reads a state without a lock; nil where there is none. What a run has recorded beside it, one
+// that was killed or one that goes on, belongs to it.
+func Read(ctx context.Context, env *Env, st store.Store, name string) (*state.Snapshot, bool) {
+	s, v, ok := read(ctx, env, Request{Store: st, Name: name})
+	if !ok {
+		return nil, false
+	}
+	if r, err := journal.Recover(env.FS, journalFile(env, st, name), s, sealing(st)); err == nil && r != nil {
+		return r.Snapshot, true
+	}
+	if v == "" {
+		return nil, true
+	}
+	return s, true
 }

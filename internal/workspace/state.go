@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
+	"sync"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state"
@@ -23,62 +23,19 @@ type State struct {
 	record   recorder
 }
 
-// Lock locks a workspace and reads its state. What is wrong is reported; then nothing is locked.
-func Lock(ctx context.Context, env *Env, req Request) (*State, bool) {
-	s := &State{env: env, req: req}
-	if req.Lock && !s.take(ctx) {
-		return nil, false
-	}
-	var ok bool
-	if s.snapshot, s.version, ok = read(ctx, env, req); ok {
-		s.record = recorder{env: env, seal: sealing(req.Store), path: journalFile(env, req.Store, req.Name), name: req.Name, silent: req.Looks && !req.Lock}
-		ok = s.recover(ctx)
-	}
-	if !ok {
-		s.Unlock()
-		return nil, false
-	}
-	return s, true
-}
+// recorder keeps the journal of a run.
+type recorder struct {
+	env    *Env
+	seal   journal.Sealing // what encrypts it; nil: nothing does
+	path   string          // of the journal
+	name   string          // of the workspace
+	silent bool            // another run may have its journal there: nothing is written to it
 
-// Read reads a state without a lock; nil where there is none. What a run has recorded beside it, one
-// that was killed or one that goes on, belongs to it.
-func Read(ctx context.Context, env *Env, st store.Store, name string) (*state.Snapshot, bool) {
-	s, v, ok := read(ctx, env, Request{Store: st, Name: name})
-	if !ok {
-		return nil, false
-	}
-	if r, err := journal.Recover(env.FS, journalFile(env, st, name), s, sealing(st)); err == nil && r != nil {
-		return r.Snapshot, true
-	}
-	if v == "" {
-		return nil, true
-	}
-	return s, true
-}
-
-// Begun reports whether a workspace has a state, or the journal of one. One that cannot be read
-// counts: the command that reads it reports why.
-func Begun(ctx context.Context, env *Env, st store.Store, name string) bool {
-	data, _, err := st.Get(ctx, name)
-	if err != nil || len(data) > 0 {
-		return true
-	}
-	r, err := journal.Recover(env.FS, journalFile(env, st, name), &state.Snapshot{}, sealing(st))
-	return err != nil || r != nil
-}
-
-func read(ctx context.Context, env *Env, req Request) (*state.Snapshot, store.Version, bool) {
-	data, version, err := req.Store.Get(ctx, req.Name)
-	if err != nil {
-		env.Bag.Add(Problem(err, diag.Errorf("Failed to load state", "Error refreshing state: %s", err)))
-		return nil, "", false
-	}
-	if version == "" || req.Replaces && len(data) == 0 {
-		return &state.Snapshot{}, version, true
-	}
-	s, ok := state.Read(data, env.Bag)
-	return s, version, ok
+	starting sync.Mutex        // held while the journal is begun
+	journal  *journal.Writer   // from the first lease on, or the first change
+	left     *journal.Recovery // an earlier journal that stays: this run only looks
+	unknown  []journal.Unknown // calls of a lost run whose outcome is not known
+	keep     bool              // the journal has what the state has not
 }
 
 // Problem is what users read of an error of a store: what it says of itself, or else otherwise.
@@ -105,62 +62,6 @@ func (s *State) Missing() bool { return s.version == "" && s.snapshot.Len() == 0
 
 // Stored reports whether the store has a state, if only an empty one.
 func (s *State) Stored() bool { return s.version != "" }
-
-// take locks the state, waiting as long as it may.
-func (s *State) take(ctx context.Context) bool {
-	waiting := func(*store.LockError) {
-		if s.req.Waiting != nil {
-			s.req.Waiting()
-		}
-	}
-	var err error
-	s.release, err = store.Acquire(ctx, s.req.Store, s.req.Name, store.NewLockInfo(s.req.Operation, s.env.Version), s.req.Timeout, waiting)
-	if err != nil {
-		s.release = nil
-		s.env.Bag.Add(store.LockDiagnostic(err, "Lethe"))
-	}
-	return err == nil
-}
-
-// Unlock ends the journal, if there is one, and gives the lock back. It may be called more than once.
-func (s *State) Unlock() {
-	s.End()
-	if s.release == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	if err := s.release(ctx); err != nil {
-		s.env.Bag.Add(diag.Errorf("Error releasing the state lock", "Error message: %s\n\nLethe acquires a lock when accessing your state to prevent others\nrunning Lethe to potentially modify the state at the same time. An\nerror occurred while releasing this lock. This could mean that the lock\ndid or did not release properly; you may have to release it with the\n\"force-unlock\" command.", err))
-	}
-	s.release = nil
-}
-
-// SaveApplied writes what an apply made: if it differs from what was read, and if there was no state
-// at all, so that there is one from then on. nil is as much as nothing.
-func (s *State) SaveApplied(next *state.Snapshot) bool {
-	if s.version == "" && (next == nil || next.Lineage == "") {
-		e := (&state.Snapshot{}).Edit()
-		if next != nil {
-			e = next.Edit()
-		}
-		e.Head().Lineage = state.NewLineage()
-		next = e.Done()
-	}
-	return s.Save(next)
-}
-
-// Save writes a snapshot, with the next serial, if it differs from what was read, or would be encrypted otherwise.
-func (s *State) Save(next *state.Snapshot) bool {
-	next, changed := state.Next(s.snapshot, next, s.env.Version)
-	if sealer, ok := store.As[store.Sealer](s.req.Store); !changed && ok && sealer.Outdated(s.req.Name) && s.version != "" {
-		next, changed = state.Again(s.snapshot, s.env.Version), true
-	}
-	if !changed {
-		s.record.keep = false
-	}
-	return !changed || s.Put(next)
-}
 
 // Put writes a snapshot as it is. If the store refuses, the state goes to a file that only the
 // user can read, never to the screen.
@@ -219,3 +120,15 @@ func (s *State) elsewhere(next *state.Snapshot, data []byte, recorded bool) stri
 	}
 	return b.String()
 }
+
+// about notes that a state of that digest is about to be written, for a command that comes after a
+// kill between that and the removal of the journal. A journal that takes no more, which was
+// reported, is no reason not to write.
+func (r *recorder) about(next state.Digest) {
+	if r.journal != nil {
+		_ = r.journal.End(next)
+	}
+}
+
+// complete reports whether the journal has everything that was done.
+func (r *recorder) complete() bool { return r.keep && r.journal.Err() == nil }

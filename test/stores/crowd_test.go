@@ -95,6 +95,7 @@ func TestCrowd(t *testing.T) {
 		runCrowd(t, ours, n, place{fmt.Sprintf("terraform {\n  backend \"s3\" {\n    bucket = \"states\"\n    key = \"a\"\n    region = \"us-east-1\"\n    use_path_style = true\n    use_lockfile = true\n    endpoints = { s3 = %q }\n  }\n}\n", url), []string{"AWS_ACCESS_KEY_ID=user", "AWS_SECRET_ACCESS_KEY=canary-4711"}})
 		consecutive(t, w.serials)
 	})
+	t.Run("pg in rows", func(t *testing.T) { crowdInRows(t, ours, n) })
 	t.Run("pg", func(t *testing.T) {
 		port := startPostgres(t)
 		c, err := pgconn.Connect(ctx, "postgres://postgres@127.0.0.1:"+port+"/postgres?sslmode=disable")
@@ -116,6 +117,22 @@ CREATE TRIGGER note AFTER INSERT OR UPDATE ON crowd.states FOR EACH ROW EXECUTE 
 		}
 		consecutive(t, w.serials)
 	})
+}
+
+// crowdInRows is the crowd on a state that is kept in rows, whose versions are the writings.
+func crowdInRows(t *testing.T, program string, n int) {
+	port := startPostgres(t)
+	runCrowd(t, program, n, rowsPlace(port, "crowd"))
+	var serials []int
+	for _, text := range strings.Fields(query(t, port, `SELECT string_agg(serial::text, ' ' ORDER BY number) FROM crowd.states_versions`)) {
+		serial, err := strconv.Atoi(text)
+		check(t, err)
+		serials = append(serials, serial)
+	}
+	consecutive(t, serials)
+	if rows := query(t, port, `SELECT count(*) FROM crowd.states_objects WHERE until IS NULL`); rows != strconv.Itoa(n) {
+		t.Errorf("there are %s rows, not %d", rows, n)
+	}
 }
 
 // consecutive checks that each writing has the serial after the one before it.

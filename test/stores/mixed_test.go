@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -73,7 +74,7 @@ output "o" {
 `
 
 func newDirectory(t *testing.T, program string, p place) *directory {
-	u := &directory{t, program, t.TempDir(), append(os.Environ(), append(p.env, "TF_INPUT=0", "CHECKPOINT_DISABLE=1", "TF_CLI_CONFIG_FILE="+os.DevNull, "TF_IN_AUTOMATION=1")...)}
+	u := &directory{t, program, t.TempDir(), slices.Concat(os.Environ(), []string{"TF_INPUT=0", "CHECKPOINT_DISABLE=1", "TF_CLI_CONFIG_FILE=" + os.DevNull, "TF_IN_AUTOMATION=1"}, p.env)}
 	check(t, os.WriteFile(filepath.Join(u.dir, "main.tf"), []byte(config+p.backend), 0o600))
 	u.run(0, "init")
 	return u
@@ -161,7 +162,9 @@ func TestMixed(t *testing.T) {
 func TestKilled(t *testing.T) {
 	ours, err := lethe()
 	check(t, err)
-	for name, p := range places(t) {
+	all := places(t)
+	all["pg in rows"] = rowsPlace(startPostgres(t), "killed")
+	for name, p := range all {
 		t.Run(name, func(t *testing.T) {
 			u := newDirectory(t, ours, p)
 			extra := "resource \"terraform_data\" \"first\" {\n  input = 1\n}\nresource \"terraform_data\" \"last\" {\n  depends_on = [terraform_data.first]\n  input = var.v\n  provisioner \"local-exec\" {\n    command = \"touch ${var.hold}.here; while test -e ${var.hold}; do sleep 0.02; done\"\n  }\n}\n"
@@ -196,7 +199,10 @@ func places(t *testing.T) map[string]place {
 	service := startS3(t, withTable)
 	s3 := fmt.Sprintf("terraform {\n  backend \"s3\" {\n    bucket = \"states\"\n    region = \"us-east-1\"\n    use_path_style = true\n    skip_credentials_validation = true\n    skip_requesting_account_id = true\n    skip_metadata_api_check = true\n    endpoints = {\n      s3 = %q\n      dynamodb = %q\n    }\n", service, service)
 	keys := []string{"AWS_ACCESS_KEY_ID=user", "AWS_SECRET_ACCESS_KEY=canary-4711", "AWS_EC2_METADATA_DISABLED=true"}
+	tfe := startTFE(t)
 	return map[string]place{
+		"cloud":                 {"terraform {\n  cloud {\n    hostname = \"tfe.test\"\n    organization = \"net\"\n    workspaces {\n      name = \"a\"\n    }\n  }\n}\n", tfe},
+		"remote":                {"terraform {\n  backend \"remote\" {\n    hostname = \"tfe.test\"\n    organization = \"net\"\n    workspaces {\n      name = \"b\"\n    }\n  }\n}\n", tfe},
 		"azurerm":               {"terraform {\n  backend \"azurerm\" {\n    storage_account_name = \"acct\"\n    container_name = \"states\"\n    key = \"a\"\n  }\n}\n", startAzure(t)},
 		"gcs":                   {"terraform {\n  backend \"gcs\" {\n    bucket = \"states\"\n    prefix = \"a\"\n  }\n}\n", []string{"GOOGLE_OAUTH_ACCESS_TOKEN=canary-4711", "GOOGLE_BACKEND_STORAGE_CUSTOM_ENDPOINT=" + startGCS(t, plain) + "/storage/v1/"}},
 		"s3 with a lock object": {s3 + "    key = \"a\"\n    use_lockfile = true\n  }\n}\n", keys},

@@ -34,28 +34,32 @@ func check(t *testing.T, err error) {
 func TestPostgres(t *testing.T) {
 	port := startPostgres(t)
 	n := 0
-	t.Run("contract", func(t *testing.T) {
-		storetest.Run(t, func(t *testing.T) func() store.Store {
-			n++
-			return opener(t, port, fmt.Sprintf("contract %d", n))
+	for _, layout := range []string{"document", "rows"} {
+		t.Run(layout, func(t *testing.T) {
+			t.Run("contract", func(t *testing.T) {
+				storetest.Run(t, func(t *testing.T) func() store.Store {
+					n++
+					return opener(t, port, fmt.Sprintf("contract %d", n), layout)
+				})
+			})
+			t.Run("cut", func(t *testing.T) {
+				storetest.RunCut(t, func(t *testing.T) (func() store.Store, storetest.Breaks) {
+					n++
+					p := newProxy(t, "127.0.0.1:"+port)
+					return opener(t, p.port(), fmt.Sprintf("cut %d", n), layout), p
+				})
+			})
+			t.Run("connection of the lock", func(t *testing.T) { testLostLock(t, port, layout) })
 		})
-	})
-	t.Run("cut", func(t *testing.T) {
-		storetest.RunCut(t, func(t *testing.T) (func() store.Store, storetest.Breaks) {
-			n++
-			p := newProxy(t, "127.0.0.1:"+port)
-			return opener(t, p.port(), fmt.Sprintf("cut %d", n)), p
-		})
-	})
-	t.Run("connection of the lock", func(t *testing.T) { testLostLock(t, port) })
+	}
 }
 
 // opener opens the store with a schema of its own.
-func opener(t *testing.T, port, schema string) func() store.Store {
+func opener(t *testing.T, port, schema, layout string) func() store.Store {
 	return func() store.Store {
 		config, err := pgstore.Driver.Schema.Coerce(cty.ObjectVal(map[string]cty.Value{
 			"conn_str":    cty.StringVal("postgres://postgres:canary@127.0.0.1:" + port + "/postgres?sslmode=disable"),
-			"schema_name": cty.StringVal(schema),
+			"schema_name": cty.StringVal(schema), "layout": cty.StringVal(layout),
 		}))
 		check(t, err)
 		st, err := pgstore.Driver.Open(ctx, store.Settings{Config: config, Getenv: os.Getenv})
@@ -66,8 +70,8 @@ func opener(t *testing.T, port, schema string) func() store.Store {
 
 // testLostLock: the connection that has a lock breaks. Its holder goes on where no other took the lock, and
 // overwrites nothing where one did.
-func testLostLock(t *testing.T, port string) {
-	open := opener(t, port, "lost")
+func testLostLock(t *testing.T, port, layout string) {
+	open := opener(t, port, "lost "+layout, layout)
 	a, b := open(), open()
 	v, err := a.Put(ctx, "w", []byte("1"), "")
 	check(t, err)

@@ -18,16 +18,19 @@
 package base
 
 import (
+	"bufio"
 	"context"
 	"flag"
 	"io"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/state/disk"
+	"github.com/lethe-iac/lethe/internal/view"
 )
 
 // Version is the program's number. Its minor part is the level of the language that it speaks.
@@ -103,6 +106,23 @@ type Call struct {
 	Work     *engine.Engine // what is under way; nil before there is any
 
 	ends []func()
+}
+
+// Stops are what interrupts end, one after the other.
+type Stops struct {
+	Begin   context.Context // the first: nothing new is started, providers and provisioners are asked to give up
+	Abandon context.Context // a second after the second: no call is waited for, but for those that close leases
+	Leave   context.Context // and then these are not, either
+	cut     atomic.Bool     // that kept something from being done
+}
+
+// Screen is where a command talks to its user: a view for what happens, plain lines, questions.
+type Screen struct {
+	view.View
+	call  *Call
+	into  *os.File // of -json-into; nil without it
+	in    *bufio.Reader
+	ended bool // nothing comes from it any more
 }
 
 // ViewFlags are the flags that say how a command reports. Each command registers those it takes.

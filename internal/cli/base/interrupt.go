@@ -6,7 +6,6 @@ import (
 	"os"
 	"runtime/pprof"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -22,14 +21,6 @@ const (
 	leaveAfter   = 2500 * time.Millisecond // nor are closings of leases
 	goneAfter    = 3 * time.Second
 )
-
-// Stops are what interrupts end, one after the other.
-type Stops struct {
-	Begin   context.Context // the first: nothing new is started, providers and provisioners are asked to give up
-	Abandon context.Context // a second after the second: no call is waited for, but for those that close leases
-	Leave   context.Context // and then these are not, either
-	cut     atomic.Bool     // that kept something from being done
-}
 
 // begun ends with the first interrupt; nil without any.
 func (s *Stops) begun() <-chan struct{} {

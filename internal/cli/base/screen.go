@@ -12,15 +12,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
-// Screen is where a command talks to its user: a view for what happens, plain lines, questions.
-type Screen struct {
-	view.View
-	call  *Call
-	into  *os.File // of -json-into; nil without it
-	in    *bufio.Reader
-	ended bool // nothing comes from it any more
-}
-
 // ViewOptions are those of all that a command shows.
 func (c *Call) ViewOptions() view.Options {
 	product, command := c.Names()

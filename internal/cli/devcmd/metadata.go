@@ -5,7 +5,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/view"
+	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
 // Metadata is `metadata functions`.
@@ -20,7 +20,7 @@ func runMetadata(_ context.Context, c *base.Call) int {
 		c.Bag.Add(diag.Errorf("The `-json` flag is required", "Function signatures are only printed as JSON: lethe metadata functions -json."))
 		return c.UI.Fail()
 	}
-	if err := view.WriteFunctionsJSON(c.Stdout); err != nil {
+	if err := jsondoc.WriteFunctions(c.Stdout); err != nil {
 		return base.ExitError
 	}
 	return base.ExitOK

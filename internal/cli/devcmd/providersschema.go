@@ -7,7 +7,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/view"
+	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
 // ProvidersSchema is `providers schema`.
@@ -47,7 +47,7 @@ func runProvidersSchema(ctx context.Context, c *base.Call, f *project.Options) i
 		}
 	}
 	hosts := p.Engine.Hosts(p.Tree, s)
-	if err := view.WriteSchemasJSON(c.Stdout, list, p.Schemas(), hosts.Of); err != nil {
+	if err := jsondoc.WriteSchemas(c.Stdout, list, p.Schemas(), hosts.Of); err != nil {
 		c.Bag.Add(diag.Errorf("Failed to marshal provider schemas to json", "%s.", err))
 	}
 	return p.UI.DoneQuiet()

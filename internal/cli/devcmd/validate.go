@@ -67,4 +67,5 @@ func validate(ctx context.Context, c *base.Call, f *validateFlags) {
 		config.CheckTests([]string{p.Root, p.Call.Path(f.testDir)}, p.LoadOptions(), c.Sources, p.Bag)
 	}
 	p.Judge(ctx, vet.CheckOptions{})
+	p.JudgeEncryption()
 }

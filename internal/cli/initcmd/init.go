@@ -3,12 +3,10 @@ package initcmd
 
 import (
 	"context"
-	"path/filepath"
 	"sync"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
-	"github.com/lethe-iac/lethe/internal/diag"
 )
 
 // Init is `init`.
@@ -41,20 +39,6 @@ control.`,
 		f.VarFlags(c)
 		f.LockFlags(c)
 	}, runInit),
-}
-
-// initFlags are what init is asked to do.
-type initFlags struct {
-	project.Options
-	backend, forceCopy, get, reconfigure, migrate, upgrade, offline bool
-	backendConfig, pluginDirs                                       base.List
-	fromModule, lockfile                                            string
-}
-
-// initialization is init under way.
-type initialization struct {
-	p *project.Project
-	f *initFlags
 }
 
 func runInit(ctx context.Context, c *base.Call, f *initFlags) int {
@@ -106,30 +90,6 @@ func runInit(ctx context.Context, c *base.Call, f *initFlags) int {
 		i.initDone()
 	}
 	return code
-}
-
-// fit refuses options that exclude one another.
-func (f *initFlags) fit(bag *diag.Bag) bool {
-	switch {
-	case f.migrate && f.reconfigure:
-		bag.Add(diag.Errorf("Wrong combination of migration options", "The -migrate-state and -reconfigure options are mutually-exclusive."))
-	case f.lockfile != "" && f.lockfile != "readonly":
-		bag.Add(diag.Errorf("Invalid lock file mode", "The only mode of -lockfile is \"readonly\", and %q was given.", f.lockfile))
-	case f.lockfile == "readonly" && f.upgrade:
-		bag.Add(diag.Errorf("Wrong combination of options", "The -upgrade flag conflicts with -lockfile=readonly."))
-	}
-	return !bag.HasErrors()
-}
-
-// emptyDir reports whether the directory has no configuration at all.
-func (i *initialization) emptyDir() (bool, error) {
-	for _, pattern := range []string{"*.tf", "*.tf.json", "*.tofu", "*.tofu.json"} {
-		found, err := filepath.Glob(filepath.Join(i.p.Dir, pattern))
-		if err != nil || len(found) > 0 {
-			return false, err
-		}
-	}
-	return true, nil
 }
 
 func (i *initialization) initDone() {

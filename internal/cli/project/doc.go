@@ -14,8 +14,7 @@ package project
 
 import (
 	"context"
-	"github.com/lethe-iac/lethe/internal/lang/program"
-	"github.com/lethe-iac/lethe/internal/limits"
+	"net/url"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -26,9 +25,14 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/fetch"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/launch"
+	"github.com/lethe-iac/lethe/internal/registry"
 	"github.com/lethe-iac/lethe/internal/shortcut"
+	"github.com/lethe-iac/lethe/internal/state/store"
 )
 
 // Options are the flags about a working directory.
@@ -77,5 +81,25 @@ type Project struct {
 	reattach map[addr.Provider]launch.Reattach
 	closed   shortcut.Set
 	states   func() *backend.Directory
+	hosts    store.Hosts
 	install  context.Context // of a command that installs modules; nil: only what was installed is used
+}
+
+// Variables are the values of root variables.
+type Variables struct {
+	Given   map[string]frame.Given // nil before Collect
+	answers map[string]frame.Given // what was asked for
+	p       *Project
+}
+
+// hosts are the services of hosts, found as registries are, with the credentials of the user.
+type hosts struct {
+	*registry.Registry
+	*cliconfig.Credentials
+}
+
+// Service implements store.Hosts.
+func (h hosts) Service(ctx context.Context, host, service string) (*url.URL, error) {
+	_, u, err := h.Registry.Service(ctx, host, service)
+	return u, err
 }

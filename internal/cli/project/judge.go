@@ -8,6 +8,20 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/vet"
 )
 
+// JudgeEncryption says what is wrong with the encryption of the configuration that was loaded.
+func (p *Project) JudgeEncryption() {
+	if !p.Tree.Closed {
+		p.States().CheckEncryption(p.unvalued())
+	}
+}
+
+// unvalued is the static frame of the root module where what is not literal is unknown.
+func (p *Project) unvalued() *frame.StaticFrame {
+	o := p.StaticOptions()
+	o.Validate = true
+	return frame.Static(p.Tree.Root.Module, p.Vars.Given, o)
+}
+
 // Judge says all that is wrong with the configuration that was loaded, also where mistakes were found
 // before. What
 // only follows from a mistake that was reported is not said: see config.Module.Unreadable and
@@ -17,10 +31,8 @@ func (p *Project) Judge(ctx context.Context, check vet.CheckOptions) {
 		return
 	}
 	p.Vars.Collect()
-	if b := p.Tree.Root.Module.Backend; b != nil {
-		o := p.StaticOptions()
-		o.Validate = true
-		frame.Static(p.Tree.Root.Module, p.Vars.Given, o).Lasting(b.Body, "backend "+b.Type, backend.SecretIn(b.Type), p.Bag)
+	if b := p.Tree.Root.Module.Stored(); b != nil {
+		p.unvalued().Lasting(b.Body, "backend "+b.Type, backend.SecretIn(b.Type), p.Bag)
 	}
 	if p.Program == nil {
 		p.Compile(ctx, check)

@@ -1,7 +1,6 @@
 package project
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -9,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
@@ -46,14 +44,6 @@ func (p *Project) load(root string, o config.Options, resolve config.Resolve) bo
 	return ok
 }
 
-// LoadOptions are those of all that is read as configuration.
-func (p *Project) LoadOptions() config.Options {
-	return config.Options{
-		Display: p.Display, Version: base.Version, Limits: p.Limits,
-		NoDeprecations: p.Options.Deprecation == Deprecations[2], NoFarDeprecations: p.Options.Deprecation == Deprecations[1],
-	}
-}
-
 // Empty reports whether there is no file of configuration in the root module.
 func (p *Project) Empty() bool { return len(p.Tree.Root.Module.Files) == 0 }
 
@@ -63,14 +53,6 @@ func (p *Project) RequireFiles(why string) bool {
 		p.Bag.Add(diag.Errorf("No configuration files", "%s Otherwise, create a Lethe configuration file (.tf file) and try again.", why))
 	}
 	return !p.Empty()
-}
-
-// Display is a path as messages show it: relative to the working directory.
-func (p *Project) Display(path string) string {
-	if rel, err := filepath.Rel(p.Dir, path); err == nil {
-		return rel
-	}
-	return path
 }
 
 // resolve finds the directory of a called module.
@@ -155,25 +137,6 @@ func (p *Project) Compile(ctx context.Context, o vet.CheckOptions) bool {
 	o.Options = p.StaticOptions()
 	p.Program, ok = p.Engine.Compile(ctx, p.Tree, o, p.Bag)
 	return ok && installed
-}
-
-// LangOptions are the frame options that all commands share.
-func (p *Project) LangOptions() frame.Options {
-	return frame.Options{
-		Variables: p.Vars.Given, Workspace: Workspaces(p.Call).Selected(), Applying: p.Applying,
-		RootDir: p.Root, Cwd: cmp.Or(p.Call.Called, p.Dir), BaseDir: p.Dir,
-		Limits: p.Limits, Closed: p.closed,
-	}
-}
-
-// StaticOptions are those of what is evaluated before there is a program.
-func (p *Project) StaticOptions() frame.Options {
-	o := p.LangOptions()
-	o.Applying = false
-	if p.MayAsk() {
-		o.Run = asker{v: p.Vars}
-	}
-	return o
 }
 
 // PlanRequest is what every plan asks of the engine: with this state, its real objects looked at first,

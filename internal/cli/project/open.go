@@ -3,8 +3,6 @@ package project
 import (
 	"cmp"
 	"context"
-	"github.com/lethe-iac/lethe/internal/limits"
-	"github.com/lethe-iac/lethe/internal/provider/keeper"
 	"os"
 	"path/filepath"
 	"sync"
@@ -12,7 +10,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/bucket"
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cliconfig"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/event"
@@ -20,11 +17,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/builtin/lethe"
 	"github.com/lethe-iac/lethe/internal/provider/builtin/terraform"
+	"github.com/lethe-iac/lethe/internal/provider/keeper"
 	"github.com/lethe-iac/lethe/internal/provider/launch"
 	"github.com/lethe-iac/lethe/internal/provider/wire"
 	"github.com/lethe-iac/lethe/internal/shortcut"
-	"github.com/lethe-iac/lethe/internal/state/disk"
-	"github.com/lethe-iac/lethe/internal/view"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -42,6 +38,9 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 	warnUnhonoured(c)
 	p := &Project{Call: c, Bag: &c.Bag, UI: c.UI, Options: o, Dir: c.Dir, Root: cmp.Or(c.Path(o.Config), c.Dir), Data: dataDir(c.Env)}
 	p.Vars = &Variables{p: p}
+	if c.Flags.Lookup("input") == nil {
+		o.Input = base.IsTerminal(c.Stdin) && base.IsTerminal(c.Stdout) && asking(c) // a program that reads the output knows no questions
+	}
 	p.states = sync.OnceValue(p.newStates)
 	var err error
 	if p.closed, err = shortcut.Parse(c.Getenv(shortcut.Variable)); err != nil {
@@ -63,6 +62,7 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 	if !ok {
 		return nil, false
 	}
+	p.hosts = hosts{asks, credentials}
 	p.Providers = &fetch.Providers{
 		Registry: asks, OCI: newImages(asks, credentials), StoreDir: cacheDir(c, "packages"),
 		Settings: p.Settings, WorkDir: p.Dir, DataDir: p.Data, CacheDir: p.pluginCache(), Getenv: c.Getenv, Closed: p.closed,
@@ -106,11 +106,6 @@ func (p *Project) newEngine() *engine.Engine {
 	return e
 }
 
-// dataDir is where the program keeps what belongs to the working directory.
-func dataDir(e *base.Env) string {
-	return e.Path(cmp.Or(e.Getenv("TF_DATA_DIR"), ".terraform"))
-}
-
 func (p *Project) pluginCache() string {
 	if d := p.Call.Getenv("TF_PLUGIN_CACHE_DIR"); d != "" {
 		return d
@@ -127,15 +122,6 @@ func (p *Project) vendored() string {
 		return p.Call.Path(d)
 	}
 	return ""
-}
-
-// cliConfig reads the CLI configuration files. One that cannot be opened is warned of on standard
-// error, also by commands that print a document.
-func cliConfig(c *base.Call, l limits.Limits) (*cliconfig.Settings, bool) {
-	return cliconfig.Load(c.Getenv, l, c.Sources, &c.Bag, func(file string, err error) {
-		human := view.NewHuman(c.Stderr, c.Stderr, c.ViewOptions())
-		human.Diagnostics([]diag.Diagnostic{diag.Warningf("Unable to open CLI configuration file", "The CLI configuration file at %q is left out: %s.", file, disk.Reason(err))})
-	})
 }
 
 // newPool makes the pool of providers: plugins, reattached ones, built-in ones.

@@ -3,12 +3,14 @@ package project
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
@@ -33,8 +35,13 @@ func (o *Options) VarFlags(c *base.Call) {
 
 // InputFlag registers -input, whose default the environment may set.
 func (o *Options) InputFlag(c *base.Call) {
+	c.Flags.BoolVar(&o.Input, "input", asking(c), "Ask for what is missing.")
+}
+
+// asking reports whether the environment lets questions be asked.
+func asking(c *base.Call) bool {
 	asks, err := strconv.ParseBool(c.Getenv("TF_INPUT"))
-	c.Flags.BoolVar(&o.Input, "input", asks || err != nil, "Ask for what is missing.")
+	return asks || err != nil
 }
 
 // LockFlags registers the flags about locking the state.
@@ -122,4 +129,30 @@ func Addresses(c *base.Call, option string, given, files []string) ([]addr.Targe
 		out = append(out, t)
 	}
 	return out, ok
+}
+
+// noAssignment says that a -var has no name or no value. What was given is only repeated where it
+// is a name.
+func noAssignment(name string) diag.Diagnostic {
+	given := "A given -var option"
+	if name != "" {
+		given = fmt.Sprintf("The given -var option %q", name)
+	}
+	return diag.Errorf("Invalid -var option", "%s is not correctly specified. Must be a variable name and value separated by an equals sign, like -var=\"key=value\".", given)
+}
+
+// LoadOptions are those of all that is read as configuration.
+func (p *Project) LoadOptions() config.Options {
+	return config.Options{
+		Display: p.Display, Version: base.Version, Limits: p.Limits,
+		NoDeprecations: p.Options.Deprecation == Deprecations[2], NoFarDeprecations: p.Options.Deprecation == Deprecations[1],
+	}
+}
+
+// Display is a path as messages show it: relative to the working directory.
+func (p *Project) Display(path string) string {
+	if rel, err := filepath.Rel(p.Dir, path); err == nil {
+		return rel
+	}
+	return path
 }

@@ -13,9 +13,12 @@ import (
 	"github.com/lethe-iac/lethe/internal/cliconfig"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/download"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/lethe-iac/lethe/internal/oci"
 	"github.com/lethe-iac/lethe/internal/registry"
 	"github.com/lethe-iac/lethe/internal/secret"
+	"github.com/lethe-iac/lethe/internal/state/disk"
+	"github.com/lethe-iac/lethe/internal/view"
 )
 
 // Hosts are what a command has for hosts that belongs to the user and to no working directory: the registries, and the
@@ -124,4 +127,13 @@ func cacheDir(c *base.Call, name string) string {
 		return filepath.Join(home, ".cache", "lethe", name)
 	}
 	return ""
+}
+
+// cliConfig reads the CLI configuration files. One that cannot be opened is warned of on standard
+// error, also by commands that print a document.
+func cliConfig(c *base.Call, l limits.Limits) (*cliconfig.Settings, bool) {
+	return cliconfig.Load(c.Getenv, l, c.Sources, &c.Bag, func(file string, err error) {
+		human := view.NewHuman(c.Stderr, c.Stderr, c.ViewOptions())
+		human.Diagnostics([]diag.Diagnostic{diag.Warningf("Unable to open CLI configuration file", "The CLI configuration file at %q is left out: %s.", file, disk.Reason(err))})
+	})
 }

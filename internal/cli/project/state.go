@@ -3,6 +3,7 @@ package project
 import (
 	"cmp"
 	"context"
+	"strings"
 
 	"github.com/lethe-iac/lethe/internal/backend"
 	"github.com/lethe-iac/lethe/internal/cli/base"
@@ -20,12 +21,12 @@ func (p *Project) States() *backend.Directory { return p.states() }
 
 func (p *Project) newStates() *backend.Directory {
 	return &backend.Directory{
-		Env: Workspaces(p.Call), Limits: p.Limits, Sources: p.Call.Sources, Root: p.root, Display: p.Display, Agent: agent(p.Call),
+		Env: Workspaces(p.Call), Limits: p.Limits, Sources: p.Call.Sources, Root: p.root, Display: p.Display, Agent: agent(p.Call), Hosts: p.hosts,
 		Secret: func(text, where string) {
 			p.Call.Secrets.Add(text, secret.Origin{Addr: where, Kind: secret.Setting})
 		},
 		Static: func(root *config.Module) *frame.StaticFrame {
-			if p.Vars.Given == nil && (root.Backend == nil || root.Encryption != nil || p.Call.Getenv(config.EncryptionVariable) != "" || frame.Refers(root.Backend.Body)) {
+			if p.Vars.Given == nil && (root.Stored() == nil || root.Encryption != nil || p.Call.Getenv(config.EncryptionVariable) != "" || frame.Refers(root.Stored().Body)) {
 				p.Vars.Collect()
 			}
 			return frame.Static(root, p.Vars.Given, p.StaticOptions())
@@ -84,6 +85,9 @@ func (p *Project) LockState(ctx context.Context, name, operation string) (*works
 	if !ok {
 		return nil, false
 	}
+	if g, ok := store.As[store.Governed](st.Store); ok && !p.permitted(ctx, g, name, operation) {
+		return nil, false
+	}
 	req := p.LockRequest(operation)
 	req.Store, req.Name, req.Written = st.Store, name, st.Written
 	ws, ok := workspace.Lock(ctx, env, req)
@@ -92,6 +96,20 @@ func (p *Project) LockState(ctx context.Context, name, operation string) (*works
 		p.Backend, p.Engine.Leases = st.Type, ws
 	}
 	return ws, ok
+}
+
+// permitted reports whether the service that has the state lets a command do what it is about to do.
+func (p *Project) permitted(ctx context.Context, g store.Governed, name, operation string) bool {
+	version := base.Version
+	if f := p.Call.Flags.Lookup("ignore-remote-version"); f != nil && f.Value.String() == "true" {
+		version = ""
+	}
+	runs := strings.HasPrefix(operation, "OperationType") || operation == "import"
+	err := g.Permit(ctx, name, runs, version)
+	if err != nil {
+		p.Bag.Add(diag.Errorf("Failed to use the backend", "%s.", err))
+	}
+	return err == nil
 }
 
 // ReadState reads the state of the selected workspace without a lock; nil where there is none.
@@ -106,4 +124,28 @@ func (p *Project) ReadState(ctx context.Context) (*state.Snapshot, bool) {
 		return nil, false
 	}
 	return workspace.Read(ctx, env, st.Store, name)
+}
+
+// dataDir is where the program keeps what belongs to the working directory.
+func dataDir(e *base.Env) string {
+	return e.Path(cmp.Or(e.Getenv("TF_DATA_DIR"), ".terraform"))
+}
+
+// LangOptions are the frame options that all commands share.
+func (p *Project) LangOptions() frame.Options {
+	return frame.Options{
+		Variables: p.Vars.Given, Workspace: Workspaces(p.Call).Selected(), Applying: p.Applying,
+		RootDir: p.Root, Cwd: cmp.Or(p.Call.Called, p.Dir), BaseDir: p.Dir,
+		Limits: p.Limits, Closed: p.closed,
+	}
+}
+
+// StaticOptions are those of what is evaluated before there is a program.
+func (p *Project) StaticOptions() frame.Options {
+	o := p.LangOptions()
+	o.Applying = false
+	if p.MayAsk() {
+		o.Run = asker{v: p.Vars}
+	}
+	return o
 }

@@ -2,7 +2,6 @@ package project
 
 import (
 	"bytes"
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -13,13 +12,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 )
-
-// Variables are the values of root variables.
-type Variables struct {
-	Given   map[string]frame.Given // nil before Collect
-	answers map[string]frame.Given // what was asked for
-	p       *Project
-}
 
 // Collect gathers the values of root variables from all sources, later ones winning: what was
 // asked for already (because nothing else sets it), environment, terraform.tfvars, terraform.tfvars.json, *.auto.tfvars(.json) in lexical order,
@@ -177,12 +169,5 @@ func (v *Variables) fromFlag(text string) bool {
 	return true
 }
 
-// noAssignment says that a -var has no name or no value. What was given is only repeated where it
-// is a name.
-func noAssignment(name string) diag.Diagnostic {
-	given := "A given -var option"
-	if name != "" {
-		given = fmt.Sprintf("The given -var option %q", name)
-	}
-	return diag.Errorf("Invalid -var option", "%s is not correctly specified. Must be a variable name and value separated by an equals sign, like -var=\"key=value\".", given)
-}
+// names are the keys of a map, sorted.
+func names[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

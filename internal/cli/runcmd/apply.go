@@ -7,7 +7,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/view"
 )
@@ -24,19 +23,6 @@ file created by a previous call to "lethe plan", in which case Lethe
 will take the actions described in that plan without any
 confirmation prompt.`,
 	Setup: base.Flags(func(c *base.Call, f *applyFlags) { f.define(c) }, runApply),
-}
-
-// applyFlags are the flags of everything that applies.
-type applyFlags struct {
-	planFlags
-	autoApprove bool
-	mayForget   bool // -suppress-forget-errors
-}
-
-func (f *applyFlags) define(c *base.Call) {
-	f.planFlags.define(c)
-	c.Flags.BoolVar(&f.autoApprove, "auto-approve", false, "Skip interactive approval of plan before applying.")
-	c.Flags.BoolVar(&f.mayForget, "suppress-forget-errors", false, "Destroying is a success although some objects were forgotten.")
 }
 
 // noApply is why there is no apply without configuration.
@@ -107,58 +93,4 @@ func approve(p *project.Project, pl *plan.Plan) bool {
 	}
 	p.UI.Print("\n" + word + " cancelled.\n")
 	return false
-}
-
-// carryOut applies a plan and stores what came of it.
-func (o *operation) carryOut(ctx context.Context, pl *plan.Plan, mayForget bool) int {
-	journal, ok := o.ws.Record()
-	if !ok {
-		return o.p.UI.Fail()
-	}
-	done, ok := o.p.Engine.Apply(ctx, engine.ApplyRequest{Program: o.p.Program, Options: o.p.LangOptions(), Plan: pl, Journal: journal}, o.p.Bag)
-	if done.Cut {
-		o.p.Call.CutShort()
-	}
-	if !o.ws.SaveApplied(done.Snapshot) || !ok {
-		return o.p.UI.Fail()
-	}
-	refreshed := o.p.Call.Command.Name == "refresh" // of which Terraform and OpenTofu say nothing more
-	if !refreshed {
-		partial(pl, o.p.Bag)
-	}
-	o.p.UI.Diagnostics(o.p.Bag.List())
-	o.p.Bag.Clear()
-	if done.Summary.Operation == "destroy" && o.p.Call.Command.Name != "destroy" {
-		done.Summary.Operation = "apply" // the command, as Terraform and OpenTofu say it, also of apply -destroy
-	}
-	if !refreshed {
-		o.p.UI.Tell(done.Summary)
-	}
-	if o.p.Call.Command.Name != "destroy" && done.Snapshot != nil {
-		o.p.UI.Outputs(done.Snapshot.Outputs)
-	}
-	if !mayForget {
-		forgotten(pl, done.Summary.Forgotten, o.p.Bag)
-	}
-	return o.p.UI.Done(base.ExitOK)
-}
-
-// partial warns after the apply of a plan that left something out.
-func partial(pl *plan.Plan, bag *diag.Bag) {
-	flag := "target"
-	switch {
-	case len(pl.Targets)+len(pl.Excludes) == 0:
-		return
-	case len(pl.Targets) == 0:
-		flag = "exclude"
-	}
-	bag.Add(diag.Warningf("Applied changes may be incomplete", "The plan was created with the -%s option in effect, so some changes requested in the configuration may have been ignored and the output values may not be fully updated. Run the following command to verify that no other changes are pending:\n    lethe plan\n\nNote that the -%s option is not suitable for routine use, and is provided only for exceptional situations such as recovering from errors or mistakes, or when Lethe specifically suggests to use it as part of an error message.", flag, flag))
-}
-
-// forgotten makes a failure of a destruction that left objects behind: its user wants nothing to be
-// there any more.
-func forgotten(pl *plan.Plan, n int, bag *diag.Bag) {
-	if pl.Mode == plan.Destroy && n > 0 {
-		bag.Add(diag.Errorf("Objects were forgotten, not destroyed", "Destroying was asked for, but by its lifecycle %s left in place and only removed from the state. If that is what you want, use -suppress-forget-errors.", diag.Counted(n, "object was", "objects were")))
-	}
 }

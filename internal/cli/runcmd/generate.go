@@ -30,6 +30,19 @@ func (f *planFlags) mayGenerate(c *base.Call) bool {
 	return true
 }
 
+// plan plans as the flags ask for.
+func (o *operation) plan(ctx context.Context) (*engine.Result, bool) {
+	req, ok := o.f.request(o.p, o.ws.Snapshot())
+	if !ok {
+		return nil, false
+	}
+	result, ok := o.p.Engine.Plan(ctx, req, o.p.Bag)
+	if result != nil && result.Cut {
+		o.p.Call.CutShort()
+	}
+	return result, ok
+}
+
 // planGenerated plans again with the configuration that was made for imported resources without
 // any, and writes it to the file that was asked for: also if planning fails, so that it can be put
 // right.

@@ -3,9 +3,12 @@ package runcmd
 import (
 	"bytes"
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
 	"github.com/lethe-iac/lethe/internal/config"
@@ -14,6 +17,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/plan/file"
+	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/view"
 )
@@ -94,19 +98,6 @@ func (o *operation) planAndGenerate(ctx context.Context) (*engine.Result, bool) 
 	return o.planGenerated(ctx, result.Generated)
 }
 
-// plan plans as the flags ask for.
-func (o *operation) plan(ctx context.Context) (*engine.Result, bool) {
-	req, ok := o.f.request(o.p, o.ws.Snapshot())
-	if !ok {
-		return nil, false
-	}
-	result, ok := o.p.Engine.Plan(ctx, req, o.p.Bag)
-	if result != nil && result.Cut {
-		o.p.Call.CutShort()
-	}
-	return result, ok
-}
-
 // showPlan hands the plan to the view.
 func (o *operation) showPlan(out *plan.Plan, how view.PlanOptions) {
 	how.Schemas = o.p.Schemas()
@@ -150,5 +141,41 @@ func (o *operation) snapshotConfig() []file.ConfigModule {
 		}
 		out = append(out, m)
 	})
+	return out
+}
+
+// described is how providers describe the types that have to do with a plan: those of the
+// configuration, and those of objects that are or were.
+func described(p *project.Project, pl *plan.Plan) map[addr.Provider][]byte {
+	type name struct {
+		mode addr.Mode
+		typ  string
+	}
+	used := map[name]bool{}
+	for _, d := range p.Program.Decls() {
+		used[name{d.Resource.Mode, d.Resource.Type}] = true
+	}
+	for _, s := range []*state.Snapshot{pl.Previous, pl.Refreshed} {
+		for o := range s.Objects() {
+			used[name{o.Mode, o.Type}] = true
+		}
+	}
+	out := map[addr.Provider][]byte{}
+	for a, s := range p.Pool.Known() {
+		if s.Part != nil {
+			out[a] = s.Part(func(m addr.Mode, typ string) bool { return used[name{m, typ}] })
+		}
+	}
+	return out
+}
+
+// ephemeralGiven names the ephemeral variables that have a value, for the plan file.
+func ephemeralGiven(p *project.Project) []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(p.Tree.Root.Module.Variables)) {
+		if _, given := p.Vars.Given[name]; given && p.Tree.Root.Module.Variables[name].Ephemeral {
+			out = append(out, name)
+		}
+	}
 	return out
 }

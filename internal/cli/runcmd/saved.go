@@ -2,16 +2,12 @@ package runcmd
 
 import (
 	"context"
-	"maps"
 	"slices"
 
-	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/plan/file"
-	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
@@ -54,42 +50,6 @@ func applySaved(ctx context.Context, c *base.Call, f *applyFlags, name string) i
 	c.UI.Plan(saved.Plan, view.PlanOptions{Applying: true, Earlier: true})
 	o := &operation{p, &f.planFlags, ws}
 	return o.carryOut(ctx, saved.Plan, f.mayForget)
-}
-
-// described is how providers describe the types that have to do with a plan: those of the
-// configuration, and those of objects that are or were.
-func described(p *project.Project, pl *plan.Plan) map[addr.Provider][]byte {
-	type name struct {
-		mode addr.Mode
-		typ  string
-	}
-	used := map[name]bool{}
-	for _, d := range p.Program.Decls() {
-		used[name{d.Resource.Mode, d.Resource.Type}] = true
-	}
-	for _, s := range []*state.Snapshot{pl.Previous, pl.Refreshed} {
-		for o := range s.Objects() {
-			used[name{o.Mode, o.Type}] = true
-		}
-	}
-	out := map[addr.Provider][]byte{}
-	for a, s := range p.Pool.Known() {
-		if s.Part != nil {
-			out[a] = s.Part(func(m addr.Mode, typ string) bool { return used[name{m, typ}] })
-		}
-	}
-	return out
-}
-
-// ephemeralGiven names the ephemeral variables that have a value, for the plan file.
-func ephemeralGiven(p *project.Project) []string {
-	var out []string
-	for _, name := range slices.Sorted(maps.Keys(p.Tree.Root.Module.Variables)) {
-		if _, given := p.Vars.Given[name]; given && p.Tree.Root.Module.Variables[name].Ephemeral {
-			out = append(out, name)
-		}
-	}
-	return out
 }
 
 // ephemeralAgain holds the ephemeral variables that are given now against those that were given

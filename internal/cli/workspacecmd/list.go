@@ -7,6 +7,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
@@ -30,7 +31,7 @@ func runList(ctx context.Context, c *base.Call, f *project.Options) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	if w := env.Selected(); !slices.Contains(names, w) { // it exists as soon as something is stored in it
+	if w := env.Selected(); !slices.Contains(names, w) && w != store.Default { // it exists as soon as something is stored in it
 		names = append(names, w)
 	}
 	if c.View.JSON {

@@ -1,10 +1,6 @@
 package applying
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
-
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
@@ -14,19 +10,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
 )
-
-// freeKey is the key under which an instance's object is deposed: made from what names this state
-// and this moment of it, the next free one if that is taken. The caller holds the lock.
-func (a *applier) freeKey(i addr.Instance) string {
-	head := a.edit.Head()
-	for n := 0; ; n++ {
-		sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%s\x00%d", head.Lineage, head.Serial, i, n))
-		key := hex.EncodeToString(sum[:4])
-		if a.edit.Get(addr.Object{Instance: i, Deposed: key}) == nil {
-			return key
-		}
-	}
-}
 
 // outputs stores the root outputs: after a run that failed, those that can still be known. Those that are to go
 // wait for nothing: what they were made from may be gone.

@@ -46,18 +46,6 @@ func (x *step) provision(ctx context.Context, c *plan.Change, part int) bool {
 	return x.write(0, journal.Change{Object: o, Entry: &done}) && x.after(h.Decl, f, o.Instance, self)
 }
 
-// made is an object whose creation is not complete before its provisioners are.
-type made struct {
-	event.Done
-	began time.Time
-}
-
-func (a *applier) postpone(d event.Done) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.made[d.Object] = made{d, time.Now().Add(-d.Took)}
-}
-
 // complete tells how a creation with its provisioners ended.
 func (a *applier) complete(o addr.Object, ok bool) {
 	a.mu.Lock()
@@ -76,15 +64,6 @@ func (a *applier) unmade() {
 	for o := range a.made {
 		a.complete(o, false)
 	}
-}
-
-// after checks an object's postconditions, once everything that makes it is over.
-func (x *step) after(d *program.Declaration, f *frame.Frame, inst addr.Instance, v mark.Value) bool {
-	if x.run.Post(d, f, inst.Key, inst, func() mark.Value { return v }) {
-		return true
-	}
-	x.a.failed(d, inst) // what waits for it gets nothing, outputs included
-	return false
 }
 
 // destroyProvision runs one provisioner of an object that is about to be destroyed.

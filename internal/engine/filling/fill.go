@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -48,6 +49,33 @@ func (x *filler) fill() {
 	x.fillReadings()
 	if len(x.plan.Targets)+len(x.plan.Excludes) > 0 && x.plan.Mode != plan.Destroy {
 		x.fillLeft()
+	}
+}
+
+// expand takes the instances from the plan.
+func (x *filler) expand() {
+	ExpandBefore(x.prog, x.frame, x.plan.Refreshed)
+	for _, d := range x.prog.Decls() {
+		switch {
+		case d.Repeat() == program.Once || d.Kind == program.Provider || d.Kind == program.Resource && d.Resource.Mode == addr.Ephemeral:
+			continue
+		case d.Kind == program.Call:
+			x.setPlanned(d, frame.Before, x.plan.KeysBefore)
+		}
+		x.setPlanned(d, frame.After, x.plan.Keys)
+	}
+}
+
+// setPlanned sets the keys of a declaration in all module instances. What was not decided is unknown.
+func (x *filler) setPlanned(d *program.Declaration, face frame.Face, from map[string][]addr.Key) {
+	frames, _ := x.frame.Instances(d.Module, face)
+	for _, f := range frames {
+		list, ok := from[placeOf(d, f)]
+		keys := frame.Keys{Repeat: d.Repeat(), List: slices.Clone(list)}
+		if !ok {
+			keys.Status = frame.Unknown
+		}
+		f.SetKeys(d.ID, face, keys)
 	}
 }
 
@@ -151,4 +179,50 @@ func StoredValue(prog *program.Program, d *program.Declaration, e *state.Entry) 
 		return mark.Plain(sch.Unknown())
 	}
 	return mark.Value{Raw: v, Marks: mark.SensitiveAt(e.Sensitive)}
+}
+
+// Stored fills a frame's before face from a state. What the state does not have is unknown.
+func Stored(prog *program.Program, root *frame.Frame, s *state.Snapshot) {
+	ExpandBefore(prog, root, s)
+	// What the state has comes first: a repetition may be made from it.
+	for _, all := range []bool{false, true} {
+		for _, d := range prog.Decls() {
+			if d.Kind != program.Resource {
+				continue
+			}
+			frames, _ := root.Instances(d.Module, frame.Before)
+			if all {
+				frames, _ = root.Expand(d.Module, frame.Before, &diag.Bag{})
+			}
+			for _, f := range frames {
+				look(prog, f, d, s, all)
+			}
+		}
+	}
+}
+
+// look fills one resource's slots from the state, in both faces: a steady one has only one.
+// all says that also those that the state does not have are wanted.
+func look(prog *program.Program, f *frame.Frame, d *program.Declaration, s *state.Snapshot, all bool) {
+	stored := s.Resource(d.Resource.In(f.Addr()))
+	keys := frame.Keys{Repeat: d.Repeat(), List: stored.Keys()}
+	if (stored.Len() == 0) != all {
+		return
+	}
+	if all {
+		if keys = f.Keys(d.ID, frame.Before, &diag.Bag{}); keys.Status != frame.Known {
+			return
+		}
+	}
+	f.SetKeys(d.ID, frame.Before, keys)
+	for _, k := range keys.List {
+		f.PutLazy(d.ID, k, frame.Before, func() mark.Value { return looked(prog, d, stored, k) })
+	}
+}
+
+func looked(prog *program.Program, d *program.Declaration, stored *state.Resource, k addr.Key) mark.Value {
+	if e := stored.Get(k); e != nil {
+		return StoredValue(prog, d, e)
+	}
+	return mark.Plain(prog.Schema(d.ID).Unknown())
 }

@@ -89,30 +89,3 @@ func placeOf(d *program.Declaration, f *frame.Frame) string {
 	}
 	return d.Resource.In(f.Addr()).String()
 }
-
-// expand takes the instances from the plan.
-func (x *filler) expand() {
-	ExpandBefore(x.prog, x.frame, x.plan.Refreshed)
-	for _, d := range x.prog.Decls() {
-		switch {
-		case d.Repeat() == program.Once || d.Kind == program.Provider || d.Kind == program.Resource && d.Resource.Mode == addr.Ephemeral:
-			continue
-		case d.Kind == program.Call:
-			x.setPlanned(d, frame.Before, x.plan.KeysBefore)
-		}
-		x.setPlanned(d, frame.After, x.plan.Keys)
-	}
-}
-
-// setPlanned sets the keys of a declaration in all module instances. What was not decided is unknown.
-func (x *filler) setPlanned(d *program.Declaration, face frame.Face, from map[string][]addr.Key) {
-	frames, _ := x.frame.Instances(d.Module, face)
-	for _, f := range frames {
-		list, ok := from[placeOf(d, f)]
-		keys := frame.Keys{Repeat: d.Repeat(), List: slices.Clone(list)}
-		if !ok {
-			keys.Status = frame.Unknown
-		}
-		f.SetKeys(d.ID, face, keys)
-	}
-}

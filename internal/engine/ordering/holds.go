@@ -14,31 +14,6 @@ import (
 // What the objects of a plan go through and hold while they are brought up and taken down: sessions
 // of providers, and leases.
 
-// Hold is what is up only while steps work through it: a provider instance, or an ephemeral
-// resource in one module instance.
-type Hold struct {
-	Use   declared.Use
-	Lease *program.Declaration // set for an ephemeral resource, where Use is zero
-	At    addr.ModuleInstance
-	One   bool     // only the instance with the key Key
-	Key   addr.Key // see One
-}
-
-// Keys are the instances of an ephemeral resource that belong to the hold; nil: all.
-func (h Hold) Keys() []addr.Key {
-	if h.One {
-		return []addr.Key{h.Key}
-	}
-	return nil
-}
-
-// leasePlace is an ephemeral resource in a module instance, or one instance of it.
-type leasePlace struct {
-	Place
-	one bool
-	key addr.Key
-}
-
 func (o *Ordering) provisionerHolds(h declared.Provisioners, own addr.Key) [][]int32 {
 	out := make([][]int32, len(h.List))
 	for i, p := range h.List {

@@ -1,67 +1,16 @@
 package ordering
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/engine/filling"
-	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
 )
-
-// Ordering is a plan in the numbers that plan.Order works with, with what they stand for.
-type Ordering struct {
-	Input   plan.Input
-	Objects []addr.Object      // by index of Input.Objects; zero for conditions
-	Tests   map[int32]Place    // conditions, and ephemeral resources that open themselves, by index of Input.Objects
-	Groups  []addr.AbsResource // by index of Input.Groups; zero for conditions
-	Holds   []Hold             // by index of Input.Holds
-
-	source     Source
-	groupOf    map[addr.AbsResource]plan.Vertex
-	testGroups map[Place]plan.Vertex
-	ownGroups  map[Place]plan.Vertex // ephemeral resources that open themselves
-	gates      map[Place]plan.Vertex
-	nearby     map[relative]plan.Vertex // recorded dependencies on a resource, seen from a module instance
-	keys       map[addr.Key]int32
-	holdOf     map[addr.ProviderInstance]int32
-	leaseOf    map[leasePlace]int32
-	through    map[program.Decl][]int32 // leases that are opened through some instance of a repeated provider configuration
-	frames     map[addr.Module][]*frame.Frame
-	below      map[placeModule][]*frame.Frame
-	stored     map[addr.Resource][]addr.AbsResource
-	single     [][]int32
-}
-
-// Place is a declaration in one module instance.
-type Place struct {
-	Decl program.Decl
-	At   addr.ModuleInstance
-}
-
-type placeModule struct {
-	module addr.Module
-	under  addr.ModuleInstance
-}
-
-type relative struct {
-	res   addr.Resource
-	under addr.ModuleInstance
-}
-
-// Source is what an order is made from.
-type Source struct {
-	Program   *program.Program
-	Frame     *frame.Frame // expanded: by the plan walk, or with what the plan says
-	Receivers *receivers.Analysis
-	Removals  *declared.Removals
-	Plan      *plan.Plan
-}
 
 // New translates the plan of a source.
 func New(s Source) *Ordering {
@@ -189,67 +138,6 @@ func (o *Ordering) addTestObjects(tests map[Place]plan.Vertex, holds func(Place)
 	}
 }
 
-// inOrder lists places as they were added.
-func inOrder(tests map[Place]plan.Vertex) []Place {
-	return slices.SortedFunc(maps.Keys(tests), func(a, b Place) int { return int(tests[a]) - int(tests[b]) })
-}
-
-func (o *Ordering) addGroup(a addr.AbsResource, g plan.Group) plan.Vertex {
-	o.Input.Groups = append(o.Input.Groups, g)
-	o.Groups = append(o.Groups, a)
-	return plan.Vertex(len(o.Input.Groups) - 1)
-}
-
-func (o *Ordering) group(a addr.AbsResource) plan.Vertex {
-	g, ok := o.groupOf[a]
-	if !ok {
-		g = o.addGroup(a, plan.Group{})
-		o.groupOf[a] = g
-	}
-	return g
-}
-
-// instances are the frames of a module path. A destroy goes by what is there.
-func (o *Ordering) instances(m addr.Module) []*frame.Frame {
-	fs, ok := o.frames[m]
-	if !ok {
-		face := frame.After
-		if o.Input.Destroy {
-			face = frame.Before
-		}
-		fs, _ = o.source.Frame.Instances(m, face)
-		o.frames[m] = fs
-	}
-	return fs
-}
-
-// under are the frames of a module path below one module instance.
-func (o *Ordering) under(m addr.Module, top addr.ModuleInstance) []*frame.Frame {
-	if _, done := o.below[placeModule{m, addr.ModuleInstance{}}]; !done {
-		o.below[placeModule{m, addr.ModuleInstance{}}] = nil
-		for _, f := range o.instances(m) {
-			for at := f.Addr(); ; at = at.Parent() {
-				k := placeModule{m, at}
-				o.below[k] = append(o.below[k], f)
-				if at.IsRoot() {
-					break
-				}
-			}
-		}
-	}
-	return o.below[placeModule{m, top}]
-}
-
-// key numbers an instance key.
-func (o *Ordering) key(k addr.Key) int32 {
-	n, ok := o.keys[k]
-	if !ok {
-		n = int32(len(o.keys))
-		o.keys[k] = n
-	}
-	return n
-}
-
 // addObjects numbers the objects: what exists and what will.
 func (o *Ordering) addObjects() {
 	changes := filling.ChangesByObject(o.source.Plan)
@@ -353,76 +241,6 @@ func (o *Ordering) eachProviderRef(d *program.Declaration, visit func(plan.Verte
 	for _, w := range o.source.Receivers.Received(d.ID) {
 		of(o.source.Program.Decls()[w.Of])
 	}
-}
-
-// eachRef visits what a declaration in one module instance refers to. Of the outputs of a repeated module
-// these are those of all instances, since create-first spreads to all, or, narrow, those of the one that
-// is named.
-func (o *Ordering) eachRef(d program.Decl, at addr.ModuleInstance, narrow bool, visit func(plan.Vertex, plan.At)) {
-	for _, ref := range o.source.Program.Refs(d) {
-		to := o.source.Program.Decls()[ref.To]
-		if to.Kind == program.Provider {
-			continue
-		}
-		hint := o.hint(ref)
-		narrow := narrow && to.Kind == program.Output && ref.Key == program.Fixed
-		o.meant(to.Module, at, func(m addr.ModuleInstance) {
-			if _, key := m.Call(); !narrow || key == ref.Fixed {
-				visit(o.vertex(to, m), hint)
-			}
-		})
-	}
-}
-
-// meant visits the instances of a module that what stands in another module instance can refer to:
-// the one around it, or those below the nearest that is around both. An argument of a module call
-// is a declaration of the called module and may refer to the outputs of a sibling.
-func (o *Ordering) meant(m addr.Module, from addr.ModuleInstance, visit func(addr.ModuleInstance)) {
-	from = from.Around(m)
-	if from.Module() == m {
-		visit(from)
-		return
-	}
-	for _, f := range o.under(m, from) {
-		visit(f.Addr())
-	}
-}
-
-// hint narrows a reference to a resource down where the instance is known. The key of another one is that
-// of an instance of a module.
-func (o *Ordering) hint(ref program.Ref) plan.At {
-	switch {
-	case o.source.Program.Decls()[ref.To].Kind != program.Resource:
-		return plan.All
-	case ref.Key == program.Same:
-		return plan.Same
-	case ref.Key == program.Fixed:
-		return plan.Only(o.key(ref.Fixed))
-	}
-	return plan.All
-}
-
-// vertex is a declaration in a module instance: a group, or a gate. Ephemeral resources are gates:
-// what depends on them depends on what they are made from.
-func (o *Ordering) vertex(d *program.Declaration, at addr.ModuleInstance) plan.Vertex {
-	if d.Kind == program.Resource && d.Resource.Mode != addr.Ephemeral {
-		return o.group(d.Resource.In(at))
-	}
-	k := Place{d.ID, at}
-	if g, ok := o.testGroups[k]; ok {
-		return g
-	}
-	g, ok := o.gates[k]
-	if !ok {
-		g = o.gate()
-		o.gates[k] = g
-	}
-	return g
-}
-
-func (o *Ordering) gate() plan.Vertex {
-	o.Input.Gates++
-	return plan.Vertex(len(o.Input.Groups) + o.Input.Gates - 1)
 }
 
 // addRecorded adds the references that the state remembers. They name declarations; of those in

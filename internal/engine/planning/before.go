@@ -15,7 +15,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/walk"
-	"github.com/zclconf/go-cty/cty"
 )
 
 // Providers as they were configured before are wanted where the settings to come are not known, and for
@@ -23,22 +22,6 @@ import (
 // is what they are made from got ready on the before face: by then all of it has been refreshed, since
 // what works through a provider comes after everything that its settings refer to. What is read for
 // it is handed on in the plan, for the apply walk reads nothing on this face.
-
-// lookBack is what a plan walk knows of the before face.
-type lookBack struct {
-	p   *planner
-	got sync.Map // by declaration: a *sync.Once
-
-	mu       sync.Mutex
-	after    map[addr.Instance]reading // what was read of data whose faces may differ
-	readings []plan.Reading
-}
-
-// reading is what a data source gave, and what it was asked.
-type reading struct {
-	config cty.Value
-	value  mark.Value
-}
 
 // getReady makes sure that a declaration can be evaluated on the before face.
 func (b *lookBack) getReady(ctx context.Context, d program.Decl) {

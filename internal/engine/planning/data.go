@@ -12,7 +12,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
-	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
@@ -43,22 +42,6 @@ func (p *planner) readAll(_ context.Context, f *walk.Fan, d *program.Declaration
 		return ok
 	})
 	return whole
-}
-
-// useStored takes the result of the last run instead of reading again: with -refresh=false, where
-// the question is the same (seed 002).
-func (p *planner) useStored(d *program.Declaration, t *object.Tools, config mark.Value, inst addr.Instance) (mark.Value, *state.Entry, bool) {
-	if p.req.Refresh || d.Res.Check != "" || d.Resource.Type == "terraform_remote_state" {
-		return mark.Value{}, nil, false
-	}
-	return t.StoredData(config, p.prior.Get(inst.Current()))
-}
-
-func (p *planner) put(o addr.Object, e *state.Entry) {
-	e = p.hosts.Hosted(o, e)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.edit.Put(o, e)
 }
 
 // placeholder is what is known of a result before it was read.

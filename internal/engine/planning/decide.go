@@ -2,7 +2,6 @@ package planning
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -12,18 +11,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
-	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/walk"
 )
-
-// job is one instance to decide about.
-type job struct {
-	frame *frame.Frame
-	key   addr.Key
-	gone  addr.Object // set instead: an object that nothing declares any more
-	why   plan.Reason
-}
 
 // decideAll decides about all instances of a managed resource: the declared ones, and those in
 // the state that are declared no longer.
@@ -58,42 +48,6 @@ func (p *planner) jobs(d *program.Declaration) ([]job, bool) {
 		jobs = append(jobs, p.orphans(d, frames, kept)...)
 	}
 	return jobs, whole
-}
-
-// declaredJobs lists the declared instances of a resource that are to be dealt with; those that targeting leaves out
-// keep what they have. It also gives all that are declared or, where that is not known, may be, and whether it is
-// known.
-func (p *planner) declaredJobs(d *program.Declaration) (jobs []job, kept map[addr.Instance]bool, whole bool) {
-	frames, status := p.run.Frame.Instances(d.Module, frame.After)
-	kept, whole = map[addr.Instance]bool{}, status == frame.Known
-	if !whole {
-		return nil, kept, false
-	}
-	for _, f := range frames {
-		abs := d.Resource.In(f.Addr())
-		keys := f.Keys(d.ID, frame.After, p.run.Bag)
-		if keys.Status != frame.Known {
-			whole = false
-			for _, k := range p.prior.Resource(abs).Keys() {
-				kept[abs.Instance(k)] = true
-			}
-			continue
-		}
-		p.moved.CheckLeft(d, f, keys.List, p.run.Bag)
-		jobs = slices.Grow(jobs, len(keys.List))
-		for _, k := range keys.List {
-			kept[abs.Instance(k)] = true
-			if !p.sel.Includes(abs.Instance(k)) {
-				p.keepPrior(f, d, k)
-				continue
-			}
-			jobs = append(jobs, job{frame: f, key: k})
-		}
-	}
-	if whole {
-		p.expect(d, maps.Keys(kept))
-	}
-	return jobs, kept, whole
 }
 
 // keepAll fills the after face with what was found: nothing is decided.
@@ -134,14 +88,6 @@ func (p *planner) keepAll(d *program.Declaration) {
 	}
 }
 
-// refreshed gives what refreshing found of an object, and whether it did: an object that is gone has no entry.
-func (p *planner) refreshed(o addr.Object) (object.Current, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	cur, seen := p.found[o]
-	return cur, seen
-}
-
 // review evaluates the conditions of declared instances that were found, or are not there yet.
 func (p *planner) review(d *program.Declaration, f *frame.Frame, wanted []addr.Key) {
 	for _, k := range wanted {
@@ -156,47 +102,4 @@ func (p *planner) review(d *program.Declaration, f *frame.Frame, wanted []addr.K
 		p.run.Pre(d, f, k, inst)
 		p.run.Post(d, f, k, inst, func() mark.Value { return v })
 	}
-}
-
-// keepPrior fills the slot of an instance that targeting leaves out with what is stored.
-func (p *planner) keepPrior(f *frame.Frame, d *program.Declaration, k addr.Key) {
-	o := d.Resource.In(f.Addr()).Instance(k).Current()
-	entry := p.prior.Get(o)
-	if entry == nil {
-		f.Put(d.ID, k, frame.After, p.placeholder(d))
-		return
-	}
-	f.PutLazy(d.ID, k, frame.After, func() mark.Value { return filling.StoredValue(p.run.Program, d, entry) })
-}
-
-// placeholder is the value of an instance that nothing is known about.
-func (p *planner) placeholder(d *program.Declaration) mark.Value {
-	return mark.Plain(p.run.Program.Schema(d.ID).Unknown())
-}
-
-// faceOf is the one on which what decides about the end of objects is evaluated: as everything that
-// goes down it is served by what is there, where the module instance is.
-func (p *planner) faceOf(f *frame.Frame) frame.Face {
-	if p.run.Frame.At(f.Addr(), frame.Before) == nil {
-		return frame.After
-	}
-	return frame.Before
-}
-
-// allowed refuses a change that lifecycle.prevent_destroy forbids.
-func (p *planner) allowed(d *program.Declaration, f *frame.Frame, c *plan.Change) bool {
-	if !c.Action.Downs() || c.Action == plan.Forget || c.Object.IsDeposed() || d.Res.Lifecycle.PreventDestroy == nil {
-		return true
-	}
-	prevent, out := f.PreventDestroy(d.ID, p.faceOf(f), p.run.Bag)
-	if out != frame.OK {
-		return false
-	}
-	if !prevent {
-		return true
-	}
-	p.run.Bag.Add(diag.Errorf("Instance cannot be destroyed",
-		"Resource %s has lifecycle.prevent_destroy set, but the plan calls for this resource to be destroyed. To avoid this error and continue with the plan, either disable lifecycle.prevent_destroy or reduce the scope of the plan using the -target option.",
-		c.Object.Instance).At(d.Res.Range).About(c.Object.Instance))
-	return false
 }

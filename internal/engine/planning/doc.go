@@ -13,4 +13,7 @@
 //
 // outcomes keeps what others wait for: which declarations change, and which have no value. After the walk
 // replacements are ordered (package ordering), root outputs compared and imports finished.
+//
+// Files stand in layers: planning.go makes the walk and its nodes; below it is a file for each thing that it decides
+// about; and below these jobs.go (instances to decide about), planner.go (what a walk knows) and outcomes.go.
 package planning

@@ -32,6 +32,19 @@ func (p *planner) importOf(d *program.Declaration, inst addr.Instance) (frame.Im
 	return frame.Import{}, false, true
 }
 
+// current is the refreshed object that an instance has, or the one it is to import.
+func (x *instance) current(ctx context.Context) (object.Current, *plan.Importing, bool) {
+	o := x.inst.Current()
+	cur, seen := x.p.refreshed(o)
+	if seen && cur.Entry != nil {
+		return cur, nil, true
+	}
+	if x.p.prior.Get(o) != nil { // it is gone, or refreshing it failed: an import block has had its turn
+		return object.Current{}, nil, seen
+	}
+	return x.importFor(ctx)
+}
+
 // importFor takes an existing object in for a declared instance that has none, if an import block
 // or the command line says so.
 func (x *instance) importFor(ctx context.Context) (object.Current, *plan.Importing, bool) {

@@ -4,30 +4,13 @@ import (
 	"context"
 	"slices"
 
-	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/engine/run"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
-	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
 )
-
-// instance is one declared instance of a managed resource or a data source, in a plan walk.
-type instance struct {
-	p    *planner
-	run  *run.Run // with the bag that diagnostics go to
-	d    *program.Declaration
-	f    *frame.Frame
-	key  addr.Key
-	inst addr.Instance
-}
-
-// instance is the instance with the key of a declaration in a frame.
-func (p *planner) instance(d *program.Declaration, f *frame.Frame, key addr.Key) *instance {
-	return &instance{p, p.run, d, f, key, d.Resource.In(f.Addr()).Instance(key)}
-}
 
 // decide takes one declared instance through planning and fills its after slot.
 func (x *instance) decide(ctx context.Context) bool {
@@ -100,19 +83,6 @@ func valueOf(t *object.Tools, c *plan.Change, cur object.Current) func() mark.Va
 		return func() mark.Value { return c.After }
 	}
 	return lazy(t, cur)
-}
-
-// current is the refreshed object that an instance has, or the one it is to import.
-func (x *instance) current(ctx context.Context) (object.Current, *plan.Importing, bool) {
-	o := x.inst.Current()
-	cur, seen := x.p.refreshed(o)
-	if seen && cur.Entry != nil {
-		return cur, nil, true
-	}
-	if x.p.prior.Get(o) != nil { // it is gone, or refreshing it failed: an import block has had its turn
-		return object.Current{}, nil, seen
-	}
-	return x.importFor(ctx)
 }
 
 // forced is what bears on the decision beside configuration and provider.

@@ -2,12 +2,15 @@ package planning
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/engine/filling"
 	"github.com/lethe-iac/lethe/internal/engine/leases"
 	"github.com/lethe-iac/lethe/internal/engine/moving"
@@ -19,41 +22,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
-	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/walk"
 )
-
-// planner is the plan walk: over declarations, and over resources that only the state knows.
-type planner struct {
-	env   run.Env
-	run   *run.Run
-	req   *Request
-	prior *state.Snapshot // the previous run's, moves done
-	moved *moving.Moves
-	hosts run.Hosts
-	sel   *targeting.Selection
-
-	graph  walk.Graph
-	visits []visit
-	decide []walk.Node                  // by declaration
-	users  map[program.Decl][]walk.Node // by provider configuration: nodes that work through it
-	back   *lookBack
-
-	outcomes   *outcomes
-	decisions  decisions
-	leaseUsers *leases.Users
-	spared     map[program.Decl]bool // ephemeral resources that are kept closed while planning
-
-	mu    sync.Mutex
-	found map[addr.Object]object.Current // refreshed objects
-	edit  *state.Edit
-	drift []*plan.Change
-
-	recorded map[program.Decl][]addr.Resource
-}
-
-// visit is the work of a node.
-type visit func(ctx context.Context, f *walk.Fan) bool
 
 // Plan finds out what would have to be done.
 func Plan(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Result, bool) {
@@ -183,35 +153,6 @@ func (p *planner) work(d *program.Declaration) visit {
 	return nil
 }
 
-// node adds a node with work, or a gate.
-func (p *planner) node(v visit) walk.Node {
-	p.visits = append(p.visits, v)
-	if v == nil {
-		return p.graph.Gate(walk.Options{})
-	}
-	return p.graph.Add(walk.Options{})
-}
-
-// addRefresh makes the node that looks at a resource's real objects, before decide, through some
-// provider configurations. What their settings refer to is decided by then.
-func (p *planner) addRefresh(res addr.Resource, decide walk.Node, through ...program.Decl) {
-	objects := p.stored(res)
-	if len(objects) == 0 {
-		return
-	}
-	n := p.node(func(_ context.Context, f *walk.Fan) bool {
-		f.Jobs(len(objects), func(ctx context.Context, i int) bool {
-			return (&storedObject{p, objects[i], p.prior.Get(objects[i])}).look(ctx)
-		})
-		return true
-	})
-	p.graph.Waits(decide, n)
-	for _, c := range through {
-		p.users[c] = append(p.users[c], n)
-		p.graph.Waits(n, p.decide[c])
-	}
-}
-
 // walk runs the graph.
 func (p *planner) walk(ctx context.Context) {
 	p.run.WalkGraph(ctx, &p.graph, walk.RunOptions{
@@ -220,24 +161,6 @@ func (p *planner) walk(ctx context.Context) {
 			return p.visits[n](ctx, f)
 		},
 	})
-}
-
-// stored lists the objects of a resource in the prior snapshot, in all module instances.
-func (p *planner) stored(res addr.Resource) []addr.Object {
-	var out []addr.Object
-	for _, r := range p.storedResources()[res] {
-		for o := range r.Objects() {
-			if p.sel.Includes(o.Instance) {
-				out = append(out, o)
-			}
-		}
-	}
-	return out
-}
-
-// storedResources groups the prior snapshot by declaration, once.
-func (p *planner) storedResources() map[addr.Resource][]*state.Resource {
-	return p.moved.ByDeclaration()
 }
 
 // result collects what was decided.
@@ -295,14 +218,85 @@ func maxJobs(s *run.Settings, r *receivers.Analysis) int {
 	return s.Workers() + s.Tokens()
 }
 
-// recordedOf is what the state is to remember as a resource's dependencies.
-func (p *planner) recordedOf(d program.Decl) []addr.Resource {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	deps, ok := p.recorded[d]
-	if !ok {
-		deps = p.run.Receivers.Recorded(d)
-		p.recorded[d] = deps
+// checkMoved refuses a selection that leaves out objects which have moved. Where an object is now
+// has to be planned with the objects around it, and a plan of the rest would keep it at an address
+// that the configuration does not know, or move it without showing that.
+func (p *planner) checkMoved() bool {
+	left := map[string]bool{}
+	for to := range p.moved.Origins {
+		if !p.sel.Includes(to.Instance) && !p.req.Quiet {
+			left[to.Abs().String()] = true
+		}
 	}
-	return deps
+	if len(left) == 0 {
+		return true
+	}
+	flag, way, each := "target", "or add the following additional target options:", "\n  -target=%q"
+	if len(p.req.Excludes) > 0 {
+		flag, way, each = "exclude", "or leave none of these out:", "\n  %s"
+	}
+	text := ""
+	for _, a := range slices.Sorted(maps.Keys(left)) {
+		text += fmt.Sprintf(each, a)
+	}
+	p.run.Bag.Add(diag.Errorf("Moved resource instances excluded by targeting", "Resource instances in your current state have moved to new addresses in the latest configuration. Lethe must include those resource instances while planning in order to ensure a correct result, but your -%s=... options do not fully cover all of those resource instances.\n\nTo create a valid plan, either remove your -%s=... options altogether %s%s\n\nNote that this may include further resource instances in your plan, in order to respect object dependencies.", flag, flag, way, text))
+	return false
+}
+
+// checkReplace refuses -replace for what cannot be replaced.
+func checkReplace(list []addr.Instance, bag *diag.Bag) bool {
+	ok := true
+	for _, i := range list {
+		if i.Mode != addr.Managed {
+			bag.Add(diag.Errorf("Invalid force-replace address", "Only managed resources can be used with the -replace option, and %s is not one.", i))
+			ok = false
+		}
+	}
+	return ok
+}
+
+// warnForgotten says what a plan leaves in place that nothing manages then.
+func warnForgotten(r *run.Run, changes []*plan.Change) {
+	list, unsaid := "", map[*config.Removed]bool{}
+	for _, c := range changes {
+		if c.Action != plan.Forget {
+			continue
+		}
+		list += fmt.Sprintf("\n  - %s", c.Object)
+		if b, ok := r.Removals.Of(c.Object.Instance); ok && !c.SkipDestroy && !unsaid[b.Block] {
+			unsaid[b.Block] = true
+			r.Bag.Add(diag.Warningf("Removed block does not say whether to destroy",
+				"What this block is about is forgotten, and stays where it is. Terraform would destroy it. Say which is meant, by `lifecycle { destroy = false }` or `lifecycle { destroy = true }` in the block.").At(b.Block.Range))
+		}
+	}
+	if list == "" {
+		return
+	}
+	why := ""
+	if r.Destroys {
+		why = "\n\nTheir configuration says destroy = false, and that holds for a destruction of everything, too. Terraform and OpenTofu destroy what a removed block is about then."
+	}
+	r.Bag.Add(diag.Warningf("Some objects will no longer be managed by Lethe",
+		"If this plan is applied, Lethe discards what it knows of the following objects, and does not delete them:%s\n\nTo manage them again they have to be imported.%s", list, why))
+}
+
+// warnRetired warns of destroy-time provisioners that run when their object's successor is there.
+// Scripts that name what both are called mean the old one and meet the new one.
+func warnRetired(r *run.Run, out *plan.Plan) {
+	if out.SpareDeposed {
+		return
+	}
+	warned := map[program.Decl]bool{}
+	for _, c := range out.Changes {
+		if !declared.Deposes(c) {
+			continue
+		}
+		h := declared.ProvisionersOf(r.Program, r.Removals, c, c.Entry, true)
+		if len(h.List) == 0 || h.Decl == nil || warned[h.Decl.ID] {
+			continue
+		}
+		warned[h.Decl.ID] = true
+		r.Bag.Add(diag.Warningf("Destroy-time provisioners run after the replacement is created",
+			"The old object of %s is destroyed when the new one is there, and its destroy-time provisioners run then. What they address by a name that both have is the new one. Let them use what only the old one has, such as self.id.\n\nTerraform and OpenTofu do not run them. To have it so, set skip_deposed_provisioners = true in the CLI configuration, or LETHE_SKIP_DEPOSED_PROVISIONERS=true in the environment.", c.Object.Instance).At(h.List[0].Range).About(c.Object.Instance))
+	}
 }

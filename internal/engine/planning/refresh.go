@@ -9,12 +9,34 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/engine/run"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/walk"
 	"github.com/zclconf/go-cty/cty"
 )
+
+// addRefresh makes the node that looks at a resource's real objects, before decide, through some
+// provider configurations. What their settings refer to is decided by then.
+func (p *planner) addRefresh(res addr.Resource, decide walk.Node, through ...program.Decl) {
+	objects := p.stored(res)
+	if len(objects) == 0 {
+		return
+	}
+	n := p.node(func(_ context.Context, f *walk.Fan) bool {
+		f.Jobs(len(objects), func(ctx context.Context, i int) bool {
+			return (&storedObject{p, objects[i], p.prior.Get(objects[i])}).look(ctx)
+		})
+		return true
+	})
+	p.graph.Waits(decide, n)
+	for _, c := range through {
+		p.users[c] = append(p.users[c], n)
+		p.graph.Waits(n, p.decide[c])
+	}
+}
 
 // storedObject is an object of the state that a plan walk looks at.
 type storedObject struct {

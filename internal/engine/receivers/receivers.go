@@ -29,39 +29,6 @@ func decls(list []Received) []program.Decl {
 	return out
 }
 
-// Received is an ephemeral resource that a declaration receives.
-type Received struct {
-	Of        program.Decl
-	Instances []Instance     // the instances that are meant, where each reference says which; nil: all
-	Through   []program.Decl // outputs that hand it on
-}
-
-// Instance is one instance of an ephemeral resource, as a receiver names it.
-type Instance struct {
-	Same bool     // the one that has the receiving instance's own key
-	Key  addr.Key // else the one with this key
-}
-
-// Keys are the instances that the instance with the key own receives; nil: all.
-func (w Received) Keys(own addr.Key) []addr.Key {
-	if w.Instances == nil {
-		return nil
-	}
-	out := make([]addr.Key, len(w.Instances))
-	for i, x := range w.Instances {
-		out[i] = x.For(own)
-	}
-	return out
-}
-
-// For is the key that an instance with the key own means.
-func (i Instance) For(own addr.Key) addr.Key {
-	if i.Same {
-		return own
-	}
-	return i.Key
-}
-
 // Received are the ephemeral resources that a declaration receives, and which instances of them.
 func (r *Analysis) Received(d program.Decl) []Received {
 	if !r.Any {

@@ -26,6 +26,39 @@ type Analysis struct {
 	named      map[program.Decl]bool       // declarations that another one refers to; nil: not known yet
 }
 
+// Received is an ephemeral resource that a declaration receives.
+type Received struct {
+	Of        program.Decl
+	Instances []Instance     // the instances that are meant, where each reference says which; nil: all
+	Through   []program.Decl // outputs that hand it on
+}
+
+// Keys are the instances that the instance with the key own receives; nil: all.
+func (w Received) Keys(own addr.Key) []addr.Key {
+	if w.Instances == nil {
+		return nil
+	}
+	out := make([]addr.Key, len(w.Instances))
+	for i, x := range w.Instances {
+		out[i] = x.For(own)
+	}
+	return out
+}
+
+// Instance is one instance of an ephemeral resource, as a receiver names it.
+type Instance struct {
+	Same bool     // the one that has the receiving instance's own key
+	Key  addr.Key // else the one with this key
+}
+
+// For is the key that an instance with the key own means.
+func (i Instance) For(own addr.Key) addr.Key {
+	if i.Same {
+		return own
+	}
+	return i.Key
+}
+
 type answer uint8
 
 const (

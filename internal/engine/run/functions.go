@@ -181,8 +181,8 @@ func (e *evaluated) Observe(name string, args []cty.Value, result cty.Value) err
 }
 
 // Guard tells the guard the value of an ephemeral variable.
-func (e *evaluated) Guard(f *frame.Frame, variable string, v cty.Value) {
+func (e *evaluated) Guard(at addr.ModuleInstance, variable string, v cty.Value) {
 	if e.guards {
-		e.run.guardVariable(f, variable, v)
+		e.run.guardVariable(at, variable, v)
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
-	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -20,9 +19,9 @@ import (
 // guardVariable registers the value of an ephemeral variable: of a root variable all of it. That of
 // another one is known from where it comes: what is ephemeral in it is registered there, and what is
 // sensitive may be kept, but not be shown.
-func (r *Run) guardVariable(f *frame.Frame, name string, v cty.Value) {
+func (r *Run) guardVariable(at addr.ModuleInstance, name string, v cty.Value) {
 	origin := secret.Origin{Addr: "var." + name, Kind: secret.EphemeralVariable}
-	if at := f.Addr(); !at.IsRoot() {
+	if !at.IsRoot() {
 		origin.Addr = at.String() + ".var." + name
 	} else {
 		r.Settings.Secrets.AddValue(v, origin)
@@ -69,33 +68,6 @@ func (r *Run) observe(name string, args []cty.Value, result cty.Value) error {
 		}
 	}
 	return r.Results.observe(name, args, result)
-}
-
-// testProviderValues is what providers that a test program runs are configured with, which some are there to
-// show.
-type testProviderValues struct {
-	mu    sync.Mutex
-	texts map[addr.Provider]map[string]bool
-}
-
-// add remembers a configuration: its strings and numbers, and the keys in it.
-func (s *testProviderValues) add(p addr.Provider, settings cty.Value) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	p = p.Canon()
-	if s.texts == nil {
-		s.texts = map[addr.Provider]map[string]bool{}
-	}
-	if s.texts[p] == nil {
-		s.texts[p] = map[string]bool{}
-	}
-	object.Texts(settings, func(_ cty.Path, text string) { s.texts[p][text] = true })
-}
-
-func (s *testProviderValues) holds(p addr.Provider, text string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.texts[p.Canon()][text]
 }
 
 // plainStrings answers where a string can be read anyway: in the text of the configuration, in a plain

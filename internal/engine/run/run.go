@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -46,70 +47,22 @@ type Run struct {
 	Cut      *atomic.Bool // an interrupt kept something from being done
 }
 
-// Request says what to run, and what a run asks of the walk that it is for.
-type Request struct {
-	Program *program.Program
-	Options frame.Options     // variables, workspace, directories
-	Results map[string]string // digests of what functions gave when the plan was made
-	Looks   bool              // nothing is decided: conditions are for information
-	Destroy bool              // nothing will be there
-
-	// Ready says whether an ephemeral resource may be opened; nil: this walk opens all that it needs.
-	Ready func(program.Decl, addr.ModuleInstance) leases.Readiness
-	// Before makes sure that a declaration can be evaluated on the before face; nil: all can.
-	Before func(context.Context, program.Decl)
+// types are the types of objects that a walk has met.
+type types struct {
+	mu sync.Mutex
+	of map[typeKey]*object.Type
 }
 
-// New begins a walk. It reports false if the frame could not be made.
-func New(ctx context.Context, env Env, req Request, bag *diag.Bag) (*Run, bool) {
-	s, h := env.Settings, env.Handover
-	r := &Run{
-		Settings: s, handover: h, Bag: bag, ctx: ctx, Program: req.Program, Looks: req.Looks, Destroys: req.Destroy,
-		Receivers: receivers.Analyse(req.Program, s.Tested), Removals: declared.NewRemovals(req.Program.Tree().Root),
-		Checks: newChecks(s.Secrets), Results: &Results{planned: req.Results, seen: map[string]string{}},
-		InFlight: &Calls{}, types: &types{of: map[typeKey]*object.Type{}}, tokens: walk.NewTokens(s.Tokens()), Cut: &atomic.Bool{},
-	}
-	r.ledger = lease.NewLedger(lease.Options{
-		Now: s.Now, Sink: s.Sink, CloseTimeout: s.CloseTimeout, Parallelism: s.Tokens(), Abandon: s.Abandon, Leave: s.Leave,
-		Panicked: func(value any, stack []byte) { r.Panicked(0, value, stack) },
-	})
-	shown := &testProviderValues{}
-	r.Objects = &object.Walk{Sink: s.Sink, Secrets: s.Secrets, Token: r.token, Closed: s.Closed}
-	if s.Tested != nil {
-		r.Objects.Shows = shown.holds
-	}
-	r.Leases = leases.New(leases.Options{
-		Program: r.Program, Receivers: r.Receivers, Ledger: r.ledger, Journal: s.Leases, All: bag,
-		Opener: func(bag *diag.Bag) leases.Opener { return opensLeases{r.With(bag)} },
-		Ready:  req.Ready, InFlight: r.InFlight.Set, Tell: s.Tell,
-	})
-	r.Sessions = &Sessions{
-		settings: s, handover: h, prog: r.Program, receivers: r.Receivers, leases: r.Leases, ledger: r.ledger, objs: r.Objects,
-		shown: shown, destroys: req.Destroy, before: req.Before, open: map[sessionKey]*Session{},
-	}
-	if !req.Options.Validate {
-		h.now.Store(r)
-		if s.Secrets != nil {
-			s.Secrets.Elsewhere((&plainStrings{run: r, known: map[string]bool{}}).holds)
-		}
-	} else {
-		h.now.CompareAndSwap(nil, r) // a part of a plan may be validated: the plan's run goes on
-	}
-	r.over = context.AfterFunc(ctx, r.stopProviders)
-	o := req.Options
-	guards := s.Secrets != nil && !o.Validate
-	o.Steady, o.Run = r.Receivers.Steady, &evaluated{caller{ctx: ctx, run: r, validating: o.Validate}, guards}
-	frame, ok := frame.New(r.Program, o, bag)
-	if !ok {
-		return r, false
-	}
-	r.Frame, r.Sessions.frame = frame, frame
-	r.Leases.Fill(frame)
-	if guards {
-		r.guardVariables()
-	}
-	return r, true
+type typeKey struct {
+	provider addr.Provider
+	mode     addr.Mode
+	name     string
+	meta     bool        // its module has a provider_meta block
+	module   addr.Module // that module
 }
+
+// Context ends when nothing new is to be started, and what runs is to be given up.
+func (r *Run) Context() context.Context { return r.ctx }
 
 // With is the same walk with another bag.
 func (r *Run) With(bag *diag.Bag) *Run {

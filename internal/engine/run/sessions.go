@@ -392,3 +392,43 @@ func (ss *Sessions) NoBefore() []addr.ProviderInstance {
 func (ss *Sessions) Unknown(u declared.Use) bool {
 	return ss.slot(ss.key(u, frame.After)).Unknown
 }
+
+// processes are the provider processes that are configured.
+func (ss *Sessions) processes() []provider.Provider {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	var all []provider.Provider
+	for _, s := range ss.open {
+		if s.Provider != nil && !slices.Contains(all, s.Provider) {
+			all = append(all, s.Provider)
+		}
+	}
+	return all
+}
+
+// testProviderValues is what providers that a test program runs are configured with, which some are there to
+// show.
+type testProviderValues struct {
+	mu    sync.Mutex
+	texts map[addr.Provider]map[string]bool
+}
+
+// add remembers a configuration: its strings and numbers, and the keys in it.
+func (s *testProviderValues) add(p addr.Provider, settings cty.Value) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p = p.Canon()
+	if s.texts == nil {
+		s.texts = map[addr.Provider]map[string]bool{}
+	}
+	if s.texts[p] == nil {
+		s.texts[p] = map[string]bool{}
+	}
+	object.Texts(settings, func(_ cty.Path, text string) { s.texts[p][text] = true })
+}
+
+func (s *testProviderValues) holds(p addr.Provider, text string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.texts[p.Canon()][text]
+}

@@ -3,8 +3,6 @@ package run
 import (
 	"context"
 	"runtime"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -75,17 +73,4 @@ func (s *Settings) Tell(ev event.Event) {
 	if s.Sink != nil {
 		s.Sink.Tell(ev)
 	}
-}
-
-// Env is what a run takes place in.
-type Env struct {
-	Settings *Settings
-	Handover *Handover
-}
-
-// Handover is what the runs of one command leave to each other. The zero value is for the first.
-type Handover struct {
-	idle   idleSessions
-	faulty sync.Map            // by functionName
-	now    atomic.Pointer[Run] // the latest walk
 }

@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -17,20 +16,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
 )
-
-// types are the types of objects that a walk has met.
-type types struct {
-	mu sync.Mutex
-	of map[typeKey]*object.Type
-}
-
-type typeKey struct {
-	provider addr.Provider
-	mode     addr.Mode
-	name     string
-	meta     bool        // its module has a provider_meta block
-	module   addr.Module // that module
-}
 
 // TypeOf describes the objects of one type to the kinds; nil, with a diagnostic, if the provider
 // does not know the type.

@@ -184,15 +184,6 @@ func modulo(l, r cty.Value) cty.Value {
 // isPlain reports whether a primitive value has nothing special about it.
 func isPlain(v cty.Value) bool { return !v.IsMarked() && v.IsKnown() && !v.IsNull() }
 
-// evaluated is an expression whose value is there already.
-type evaluated struct {
-	hclsyntax.Expression
-	val   cty.Value
-	diags hcl.Diagnostics
-}
-
-func (e *evaluated) Value(*hcl.EvalContext) (cty.Value, hcl.Diagnostics) { return e.val, e.diags }
-
 // Unary is !x or -x.
 type Unary struct{ *hclsyntax.UnaryOpExpr }
 

@@ -161,10 +161,6 @@ func (e *expansion) dynamic(it *BodyBlock, ctx *hcl.EvalContext) {
 	}
 }
 
-func iterable(t cty.Type) bool {
-	return t.IsCollectionType() || t.IsTupleType() || t.IsObjectType()
-}
-
 // once makes one block of a dynamic block.
 func (e *expansion) once(it *BodyBlock, ctx *hcl.EvalContext, k, v cty.Value) {
 	child := ctx.NewChild()

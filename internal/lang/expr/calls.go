@@ -5,7 +5,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
@@ -154,17 +153,6 @@ func (e *remembered) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 // UnwrapExpression shows the expression as it stands.
 func (e *remembered) UnwrapExpression() hcl.Expression { return e.Expression }
 
-// ProviderCall is a call of a provider's function: provider::LOCAL::NAME or provider::LOCAL::ALIAS::NAME.
-type ProviderCall struct {
-	*hclsyntax.FunctionCallExpr
-	Provider addr.Provider
-	Local    string
-	Alias    string
-	Name     string
-	// configured is set by Bind if only a configured provider has the function, wrong if no provider has it.
-	Configured, Wrong bool
-}
-
 // Value calls a provider's function.
 func (e *ProviderCall) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if e.Wrong {
@@ -182,3 +170,28 @@ func CallWith(e *hclsyntax.FunctionCallExpr, f function.Function, ctx *hcl.EvalC
 
 // FreeArgument is an argument of a function that costs nothing to speak of.
 func FreeArgument(e hclsyntax.Expression) hclsyntax.Expression { return &Argument{e, costNone} }
+
+// What a function does with each element, or every 16 bytes of text, that it is given.
+const (
+	costNone  = 0  // it goes straight to what it wants
+	costLook  = 1  // it looks at it
+	costMake  = 8  // it makes something of it, or compares it with others
+	costBuild = 32 // it sorts it into others, writes it down, or runs a regular expression over it
+)
+
+// costs are those of functions that do not make something of all that they are given.
+var costs = map[string]int{
+	"lookup": costNone, "element": costNone, "one": costNone, "coalesce": costNone, "slice": costNone, "length": costNone,
+	"tostring": costNone, "tonumber": costNone, "tobool": costNone, "sensitive": costNone,
+	"contains": costLook, "index": costLook, "sum": costLook, "min": costLook, "max": costLook, "alltrue": costLook, "anytrue": costLook,
+	"keys": costBuild, "merge": costBuild, "jsonencode": costBuild, "yamlencode": costBuild, "regex": costBuild, "regexall": costBuild, "replace": costBuild,
+	"strcontains": costLook, "startswith": costLook, "endswith": costLook,
+}
+
+// costPerElement is that of a function.
+func costPerElement(name string) int {
+	if t, ok := costs[strings.TrimPrefix(name, "core::")]; ok {
+		return t
+	}
+	return costMake
+}

@@ -17,5 +17,9 @@
 // mean, a Meter, which counts, a bag, and the state of the evaluation. Package frame has the Scope and the Meter
 // that count; a test can do with a few lines of its own.
 //
+// Files stand in layers, each above those that it uses: body.go and for.go evaluate parts of what they stand for, and
+// report with the values in it (explain.go, suggest.go); below are files for the other kinds of nodes, env.go with the
+// interfaces, ephemeralnames.go and values.go.
+//
 // Body is a body that was compiled against a schema: it evaluates to a value of the schema's type.
 package expr

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -108,25 +109,51 @@ func envOf(ctx *hcl.EvalContext) *Env {
 	return v.EncapsulatedValue().(*Env)
 }
 
-// Eval evaluates a compiled expression. The value of a failed evaluation is not to be used.
-func (v *Env) Eval(e hclsyntax.Expression) cty.Value { return v.EvalIn(e, v.Ctx) }
-
-// EvalIn is Eval in a child context.
-func (v *Env) EvalIn(e hclsyntax.Expression, ctx *hcl.EvalContext) cty.Value {
-	if lit, ok := e.(*hclsyntax.LiteralValueExpr); ok {
-		return lit.Val
-	}
-	out, diags := e.Value(ctx)
-	if len(diags) > 0 {
-		v.Report(diags)
-	}
-	return out
-}
-
 // Error reports a mistake found while evaluating, or a warning.
 func (v *Env) Error(d diag.Diagnostic) {
 	v.Bag.Add(d)
 	if d.Severity == diag.Error {
 		v.Broken = true
 	}
+}
+
+// Ref is a compiled reference: what it names in its unit, and what is selected from that.
+type Ref struct {
+	*hclsyntax.ScopeTraversalExpr
+	Root     Root
+	Local    int32    // index of the declaration in the unit
+	Key      addr.Key // the instance, if hasKey
+	HasKey   bool
+	Output   string        // of a module call; "" for all of it
+	Field    string        // of path, terraform, count, each
+	Rest     hcl.Traversal // what is selected from the value
+	Repeated bool          // it has count or for_each
+	Wrong    bool          // it selects what the schema does not have, as Bind has reported
+}
+
+// Root is what the first names of a reference stand for.
+type Root uint8
+
+// The roots of references, by how they begin.
+const (
+	RootVariable  Root = iota // var.NAME
+	RootLocal                 // local.NAME
+	RootCall                  // module.NAME
+	RootResource              // TYPE.NAME, data.TYPE.NAME, ephemeral.TYPE.NAME
+	RootPath                  // path.FIELD
+	RootTerraform             // terraform.FIELD
+	RootCount                 // count.index
+	RootEach                  // each.key, each.value
+	RootSelf                  // self
+)
+
+// ProviderCall is a call of a provider's function: provider::LOCAL::NAME or provider::LOCAL::ALIAS::NAME.
+type ProviderCall struct {
+	*hclsyntax.FunctionCallExpr
+	Provider addr.Provider
+	Local    string
+	Alias    string
+	Name     string
+	// configured is set by Bind if only a configured provider has the function, wrong if no provider has it.
+	Configured, Wrong bool
 }

@@ -16,6 +16,21 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
+// Eval evaluates a compiled expression. The value of a failed evaluation is not to be used.
+func (v *Env) Eval(e hclsyntax.Expression) cty.Value { return v.EvalIn(e, v.Ctx) }
+
+// EvalIn is Eval in a child context.
+func (v *Env) EvalIn(e hclsyntax.Expression, ctx *hcl.EvalContext) cty.Value {
+	if lit, ok := e.(*hclsyntax.LiteralValueExpr); ok {
+		return lit.Val
+	}
+	out, diags := e.Value(ctx)
+	if len(diags) > 0 {
+		v.Report(diags)
+	}
+	return out
+}
+
 // Way writes the way that a value came, with the places: "local.cfg (main.tf:12) ← var.password
 // (main.tf:1)".
 func Way(o *mark.Origin) string {
@@ -133,24 +148,6 @@ func (c *collector) Enter(n hclsyntax.Node) hcl.Diagnostics {
 		c.traversal(n.Traversal)
 	}
 	return nil
-}
-
-// bareNode is what our wrappers wrap. Their children are those of what they wrap.
-func bareNode(n hclsyntax.Node) hclsyntax.Node {
-	for {
-		switch w := n.(type) {
-		case *Argument:
-			n = w.Expression
-		case *remembered:
-			n = w.Expression
-		case *evaluated:
-			n = w.Expression
-		case *LoopVar:
-			n = w.ScopeTraversalExpr
-		default:
-			return n
-		}
-	}
 }
 
 func (c *collector) Exit(hclsyntax.Node) hcl.Diagnostics { return nil }

@@ -2,12 +2,10 @@ package expr
 
 import (
 	"fmt"
-	"iter"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/convert"
-	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -51,26 +49,6 @@ func (e *For) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		t.turn(remark(k), remark(v))
 	}
 	return remark(t.finish()), t.diags
-}
-
-// Entries are the keys and values of a known collection, without marks, in the library's order. Its own
-// iterators sort the elements of a set with work that grows faster than the set.
-func Entries(v cty.Value) iter.Seq2[cty.Value, cty.Value] {
-	return func(yield func(k, v cty.Value) bool) {
-		if v.Type().IsSetType() {
-			for _, e := range ctyvalue.Elements(v) {
-				if !yield(e, e) {
-					return
-				}
-			}
-			return
-		}
-		for it := v.ElementIterator(); it.Next(); {
-			if !yield(it.Element()) {
-				return
-			}
-		}
-	}
 }
 
 func (e *For) iterable(v cty.Value, ctx *hcl.EvalContext) *hcl.Diagnostic {
@@ -326,4 +304,50 @@ func (t *turns) finish() cty.Value {
 		v = cty.ObjectVal(t.obj)
 	}
 	return Raise(v, t.result)
+}
+
+// Splat is source[*].each.
+type Splat struct{ *hclsyntax.SplatExpr }
+
+func (e *Splat) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	if v, ok := sample(e.Source, ctx); ok {
+		out, diags := e.over(cty.TupleVal([]cty.Value{v}), nil).Value(ctx)
+		return Raise(cty.DynamicVal, out), diags
+	}
+	v, diags := e.Source.Value(ctx)
+	out, diags := e.over(v, diags).Value(ctx)
+	if diags.HasErrors() || !out.IsKnown() {
+		out = sameMarks(out, v)
+		out = sameMarks(out, elementsOf(v)...)
+	}
+	return out, diags
+}
+
+// over is the same splat over a value that is there already.
+func (e *Splat) over(v cty.Value, diags hcl.Diagnostics) *hclsyntax.SplatExpr {
+	return &hclsyntax.SplatExpr{Source: &evaluated{e.Source, v, diags}, Each: e.Each, Item: e.Item, SrcRange: e.SrcRange, MarkerRange: e.MarkerRange}
+}
+
+// elementsOf lists the elements of a known list, set or tuple.
+func elementsOf(v cty.Value) []cty.Value {
+	v, _ = mark.Bare(v)
+	if ty := v.Type(); v.IsNull() || !v.IsKnown() || !ty.IsListType() && !ty.IsSetType() && !ty.IsTupleType() {
+		return nil
+	}
+	return v.AsValueSlice()
+}
+
+// sample stands for any instance of something repeated of which the instances are not known: its
+// elements are ephemeral, for example, while nothing is said about how many there are. ok is false
+// if source is something else.
+func sample(source hclsyntax.Expression, ctx *hcl.EvalContext) (cty.Value, bool) {
+	e, ok := source.(*Ref)
+	if !ok || !e.Repeated || e.HasKey || e.Wrong || len(e.Rest) > 0 {
+		return cty.NilVal, false
+	}
+	s := envOf(ctx)
+	if s == nil {
+		return cty.NilVal, false
+	}
+	return s.Scope.Sample(e)
 }

@@ -7,21 +7,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Constant is the value of a compiled expression that needs no scope.
-func Constant(e hclsyntax.Expression) (cty.Value, bool) {
-	switch e := e.(type) {
-	case *hclsyntax.LiteralValueExpr:
-		return e.Val, true
-	case *hclsyntax.ParenthesesExpr:
-		return Constant(e.Expression)
-	case *hclsyntax.TemplateWrapExpr:
-		return Constant(e.Wrapped)
-	case *hclsyntax.ObjectConsKeyExpr:
-		return Constant(e.Wrapped)
-	}
-	return cty.NilVal, false
-}
-
 // Fold evaluates e now if all its parts are literals and nothing goes wrong.
 func Fold(e hclsyntax.Expression, parts ...hclsyntax.Expression) hclsyntax.Expression {
 	for _, p := range parts {

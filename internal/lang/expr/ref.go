@@ -3,7 +3,6 @@ package expr
 import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -35,36 +34,6 @@ func (e *Relative) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	withContext(more, e, ctx)
 	return v, append(diags, more...)
 }
-
-// Ref is a compiled reference: what it names in its unit, and what is selected from that.
-type Ref struct {
-	*hclsyntax.ScopeTraversalExpr
-	Root     Root
-	Local    int32    // index of the declaration in the unit
-	Key      addr.Key // the instance, if hasKey
-	HasKey   bool
-	Output   string        // of a module call; "" for all of it
-	Field    string        // of path, terraform, count, each
-	Rest     hcl.Traversal // what is selected from the value
-	Repeated bool          // it has count or for_each
-	Wrong    bool          // it selects what the schema does not have, as Bind has reported
-}
-
-// Root is what the first names of a reference stand for.
-type Root uint8
-
-// The roots of references, by how they begin.
-const (
-	RootVariable  Root = iota // var.NAME
-	RootLocal                 // local.NAME
-	RootCall                  // module.NAME
-	RootResource              // TYPE.NAME, data.TYPE.NAME, ephemeral.TYPE.NAME
-	RootPath                  // path.FIELD
-	RootTerraform             // terraform.FIELD
-	RootCount                 // count.index
-	RootEach                  // each.key, each.value
-	RootSelf                  // self
-)
 
 // Value of a reference evaluates what it names, then selects from it.
 func (e *Ref) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {

@@ -107,3 +107,21 @@ func NamesIn(v cty.Value) []string {
 	}
 	return nil
 }
+
+// bareNode is what our wrappers wrap. Their children are those of what they wrap.
+func bareNode(n hclsyntax.Node) hclsyntax.Node {
+	for {
+		switch w := n.(type) {
+		case *Argument:
+			n = w.Expression
+		case *remembered:
+			n = w.Expression
+		case *evaluated:
+			n = w.Expression
+		case *LoopVar:
+			n = w.ScopeTraversalExpr
+		default:
+			return n
+		}
+	}
+}

@@ -126,31 +126,6 @@ func (s *scope) builtin(e *expr.Ref) cty.Value {
 	return cty.StringVal(o.shown(s.f.u.Module.Dir))
 }
 
-// shown is a module's directory as path.module has it: relative to the root module's, so that it
-// is the same wherever the configuration lies.
-func (o *Options) shown(dir string) string {
-	if filepath.IsAbs(dir) {
-		if rel, err := filepath.Rel(o.RootDir, dir); err == nil {
-			dir = rel
-		}
-	}
-	return filepath.ToSlash(dir)
-}
-
-// in fills in what follows from the root module's directory, and what was left out.
-func (o Options) in(dir string) Options {
-	if o.RootDir == "" {
-		o.RootDir = dir
-	}
-	if o.Run == nil {
-		o.Run = NoRun{}
-	}
-	if o.BaseDir == "" {
-		o.BaseDir = o.RootDir
-	}
-	return o
-}
-
 // instanceAt is one instance of a resource.
 func (s *scope) instanceAt(d *program.Def, key cty.Value, at hcl.Range) (cty.Value, hcl.Diagnostics) {
 	keys := s.keysOf(s.f, d)

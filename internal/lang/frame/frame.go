@@ -1,70 +1,19 @@
 package frame
 
 import (
-	"github.com/lethe-iac/lethe/internal/limits"
+	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 	"github.com/lethe-iac/lethe/internal/lang/program"
-	"github.com/lethe-iac/lethe/internal/shortcut"
+	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 )
-
-// Face is one of the two times that every value has.
-type Face uint8
-
-// The faces.
-const (
-	Before Face = iota // what is there
-	After              // what will be
-)
-
-// Status says what is known of a value or of keys; Outcome how an evaluation went.
-type Status uint8
-
-// Outcome is a Status: Failed means the same in both.
-type Outcome = Status
-
-// The outcomes.
-const (
-	Known   Status = iota // of keys: decided
-	Unknown               // of keys: depends on what is not known yet
-	Failed                // something it needs failed; nothing was reported here
-	Broken                // a diagnostic is in the bag
-	OK      = Known
-)
-
-// Options say what a walk is for.
-type Options struct {
-	Variables map[string]Given // root variables as set
-	Workspace string
-	Applying  bool                    // terraform.applying
-	PlanTime  time.Time               // plantimestamp(); zero: unknown
-	Pure      bool                    // planning: uuid() and the like are unknown
-	RootDir   string                  // the root module: path.root and path.module are relative to it; "": as that module says
-	Cwd       string                  // path.cwd
-	BaseDir   string                  // where relative paths of file functions begin; "": RootDir
-	Validate  bool                    // everything that is not literal is unknown
-	Run       Run                     // nil: NoRun
-	Steady    func(program.Decl) bool // declarations whose two faces are one; nil: none
-	Limits    limits.Limits
-	Console   bool         // there is a function type
-	Closed    shortcut.Set // what is not to be taken
-}
-
-// Given is the value of a root variable as the user set it.
-type Given struct {
-	Value  cty.Value
-	Text   string
-	IsText bool   // Text is to be read by the variable's type
-	From   string // "-var", "TF_VAR_x", a file name
-	Range  diag.Range
-}
 
 // walk is what all frames of one walk share.
 type walk struct {
@@ -73,8 +22,8 @@ type walk struct {
 	table  map[string]function.Function
 	budget *budget
 	roots  map[string]cty.Value // root variables, joined
-	static *StaticFrame
-	fills  atomic.Uint64 // how often something came that may have been missed before
+	static bool                 // there is no program yet: see StaticFrame
+	fills  fills
 	stage  atomic.Uint32 // what an empty slot means
 	past   []atomic.Bool // by declaration: its slots are as full as they will be
 	names  expr.EphemeralNames
@@ -95,6 +44,25 @@ type Frame struct {
 	first   int32                    // index of the first resource
 	imports []imported               // of the import blocks
 	objs    []atomic.Pointer[object] // resources and providers, two faces each
+}
+
+// Import is one object that an import block wants.
+type Import struct {
+	To       addr.Instance
+	ID       string
+	Identity cty.Value // NilVal where there is an ID
+	Unknown  bool      // id or identity depend on what is not known yet
+	Provider *config.ProviderRef
+	Block    *config.Import
+	Range    diag.Range
+}
+
+// imported is an evaluated import block.
+type imported struct {
+	once    sync.Once
+	list    []Import
+	diags   []diag.Diagnostic
+	outcome Outcome
 }
 
 func newFrame(w *walk, n *program.Node, parent *Frame, key addr.Key) *Frame {
@@ -134,18 +102,6 @@ func (f *Frame) faceOf(d *program.Def, face Face) Face {
 	return face
 }
 
-// object is what there is of a resource or a provider in a frame, in one face: keys and instances.
-type object struct {
-	rep   repetition
-	mu    sync.RWMutex
-	one   atomic.Pointer[slot]
-	ints  []*slot
-	strs  map[string]*slot
-	whole atomic.Pointer[whole]
-
-	missed atomic.Bool // an instance was looked for that was not there
-}
-
 func (f *Frame) object(d *program.Def, face Face) *object {
 	p := &f.objs[2*(d.Index-f.first)+int32(f.faceOf(d, face))]
 	if o := p.Load(); o != nil {
@@ -153,6 +109,13 @@ func (f *Frame) object(d *program.Def, face Face) *object {
 	}
 	p.CompareAndSwap(nil, &object{})
 	return p.Load()
+}
+
+func (f *Frame) repetition(d *program.Def, face Face) *repetition {
+	if d.Kind == program.Call {
+		return &f.calls[d.Nth].reps[f.faceOf(d, face)]
+	}
+	return &f.object(d, face).rep
 }
 
 // callCell is what there is of a module call in a frame.
@@ -180,42 +143,6 @@ func (f *Frame) child(call *program.Def, key addr.Key) *Frame {
 	out := newFrame(f.w, n, f, key)
 	c.frames[key] = out
 	return out
-}
-
-// Instances lists the instances of a module below the root frame that are there already: it
-// evaluates nothing. The status is the worst met: of calls that were not expanded yet, or whose keys
-// are unknown or failed, no instances are listed.
-func (f *Frame) Instances(m addr.Module, face Face) ([]*Frame, Status) {
-	return instancesOf(f, m, func(p *Frame, call *program.Def) Keys { return p.repetition(call, face).expanded(call, face) })
-}
-
-// Expand lists the instances of a module, and evaluates the repetition of calls on the way. In a walk
-// calls are expanded at their own nodes; this is for frames that are none.
-func (f *Frame) Expand(m addr.Module, face Face, bag *diag.Bag) ([]*Frame, Status) {
-	return instancesOf(f, m, func(p *Frame, call *program.Def) Keys { return p.keys(call, face, bag) })
-}
-
-func instancesOf(f *Frame, m addr.Module, keysOf func(*Frame, *program.Def) Keys) ([]*Frame, Status) {
-	if m.IsRoot() {
-		return []*Frame{f.root()}, Known
-	}
-	parents, status := instancesOf(f, m.Parent(), keysOf)
-	var out []*Frame
-	for _, p := range parents {
-		i, ok := p.u.Index(program.Call, m.Name())
-		if !ok {
-			return nil, status
-		}
-		call := p.u.Defs[i]
-		keys := keysOf(p, call)
-		status = max(status, keys.Status)
-		for _, k := range keys.List {
-			if c := p.child(call, k); c != nil {
-				out = append(out, c)
-			}
-		}
-	}
-	return out, status
 }
 
 func (f *Frame) root() *Frame {
@@ -249,3 +176,46 @@ func (f *Frame) At(mi addr.ModuleInstance, face Face) *Frame {
 
 // EphemeralName reports whether a name of an attribute was made of ephemeral text, so that it must not be shown.
 func (f *Frame) EphemeralName(name string) bool { return f.w.names.Has(name) }
+
+// nameOf is what an explanation calls a cell.
+func nameOf(f *Frame, d *program.Def) string {
+	switch d.Kind {
+	case program.Variable:
+		return "var." + d.Name
+	case program.Local:
+		return "local." + d.Name
+	}
+	if f.parent != nil {
+		return "module." + f.n.Config.Call.Name + "." + d.Name
+	}
+	return "output." + d.Name
+}
+
+// The texts about ephemeral values begin as those of the RFC that brought them.
+
+// wayOf is a paragraph that says where in a value the mark is and how it came there.
+func wayOf(m mark.At) string {
+	switch what := mark.PathString(m.Path); {
+	case what == "" && m.Why == nil:
+		return ""
+	case what == "":
+		return "\n\nThe value comes from " + expr.Way(m.Why) + "."
+	case m.Why == nil:
+		return "\n\nWhat is ephemeral is " + what + "."
+	default:
+		return "\n\nWhat is ephemeral is " + what + ", which comes from " + expr.Way(m.Why) + "."
+	}
+}
+
+// cameFrom is a sentence with the way that an ephemeral value came, "" if it is not known.
+func cameFrom(v cty.Value) string {
+	at, ok := mark.Split(v).Find(mark.Ephemeral)
+	if !ok || at.Why == nil {
+		return ""
+	}
+	return " It comes from " + expr.Way(at.Why) + "."
+}
+
+func place2(r diag.Range) string {
+	return fmt.Sprintf("%s:%d,%d-%d", r.Filename, r.Start.Line, r.Start.Column, r.End.Column)
+}

@@ -129,4 +129,4 @@ type guard struct {
 	values []cty.Value
 }
 
-func (g *guard) Guard(_ *Frame, _ string, v cty.Value) { g.values = append(g.values, v) }
+func (g *guard) Guard(_ addr.ModuleInstance, _ string, v cty.Value) { g.values = append(g.values, v) }

@@ -1,11 +1,8 @@
 package frame
 
 import (
-	"sync"
-
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
@@ -13,17 +10,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
-
-// Import is one object that an import block wants.
-type Import struct {
-	To       addr.Instance
-	ID       string
-	Identity cty.Value // NilVal where there is an ID
-	Unknown  bool      // id or identity depend on what is not known yet
-	Provider *config.ProviderRef
-	Block    *config.Import
-	Range    diag.Range
-}
 
 // Imports gives the imports into a resource, of all its instances, as the import blocks of the
 // frame's module say. They are evaluated once; anything broken is in the bag.
@@ -47,14 +33,6 @@ func importsInto(f *Frame, wanted func(*program.ImportBlock) bool, bag *diag.Bag
 		}
 	}
 	return out, outcome
-}
-
-// imported is an evaluated import block.
-type imported struct {
-	once    sync.Once
-	list    []Import
-	diags   []diag.Diagnostic
-	outcome Outcome
 }
 
 func (f *Frame) importsOf(i int, b *program.ImportBlock) *imported {

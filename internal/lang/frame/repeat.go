@@ -58,15 +58,6 @@ func (s *scope) repeat(d *program.Def) *repeated {
 // fewKeys is how many instances are kept apart while validating.
 const fewKeys = 100
 
-// placeholders are the keys of something repeated, while validating, where they are written out;
-// nil if they are not.
-func (s *scope) placeholders(d *program.Def) []addr.Key {
-	if d.Repetition == nil {
-		return nil
-	}
-	return s.f.repeat(d, s.face, s).plain
-}
-
 // repeater evaluates one repetition argument and checks it.
 type repeater struct {
 	s     *scope
@@ -111,15 +102,6 @@ func (r *repeater) mayBeMarked(v cty.Value, what string) bool {
 		return false
 	}
 	return true
-}
-
-// cameFrom is a sentence with the way that an ephemeral value came, "" if it is not known.
-func cameFrom(v cty.Value) string {
-	at, ok := mark.Split(v).Find(mark.Ephemeral)
-	if !ok || at.Why == nil {
-		return ""
-	}
-	return " It comes from " + expr.Way(at.Why) + "."
 }
 
 const unknownCount = `The "count" value depends on resource attributes that cannot be determined until apply, so it is not possible to predict how many instances will be created. To work around this, use the -target argument to first apply only the resources that the count depends on.

@@ -8,6 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -70,4 +71,38 @@ func (s *scope) outcome() Outcome {
 		return Failed
 	}
 	return OK
+}
+
+// below says that an evaluation serves another one.
+func (s *scope) below(from *scope) {
+	s.from = from
+	if from != nil {
+		s.depth = from.depth + 1
+	}
+}
+
+// took notes how a value that was read came about.
+func (s *scope) took(r *result) {
+	s.Marked = s.Marked || len(r.rest.Marks) > 0
+	s.early = s.early || r.early != 0
+	if r.outcome == OK {
+		if len(r.diags) > 0 {
+			r.replay(s.Bag)
+		}
+		return
+	}
+	r.replay(s.Bag)
+	if r.outcome == Broken {
+		s.Broken = true
+	} else {
+		s.Failed = true
+	}
+}
+
+// split takes the marks off a result of the evaluation.
+func (s *scope) split(v cty.Value) mark.Value {
+	if !s.Marked {
+		return mark.Plain(v)
+	}
+	return mark.Split(v)
 }

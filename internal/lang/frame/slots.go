@@ -2,22 +2,12 @@ package frame
 
 import (
 	"fmt"
-	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
-
-// slot holds the value of one instance of a resource. The engine fills it; references read it.
-type slot struct {
-	once   sync.Once
-	load   func() mark.Value
-	rest   mark.Value
-	joined cty.Value
-	failed bool
-}
 
 // What an empty slot means depends on what the frame is for. In a walk, on the after face, the order
 // of the nodes keeps everything from looking at a slot before it is filled: that one looks all the same
@@ -57,17 +47,6 @@ func (s *scope) empty(f *Frame, d *program.Def, k addr.Key) cty.Value {
 	return s.placeholder(f, d)
 }
 
-// force makes the value there is.
-func (s *slot) force() {
-	s.once.Do(func() {
-		if s.load != nil {
-			s.rest = s.load()
-			s.load = nil
-		}
-		s.joined = s.rest.Join()
-	})
-}
-
 // Put fills the slot of an instance.
 func (f *Frame) Put(d program.Decl, k addr.Key, face Face, v mark.Value) {
 	f.put(d, k, face, &slot{rest: v})
@@ -104,44 +83,6 @@ func (f *Frame) put(d program.Decl, k addr.Key, face Face, s *slot) {
 		o.whole.Store(nil)
 		f.w.fills.Add(1)
 	}
-}
-
-func (o *object) fill(k addr.Key, s *slot) {
-	if k.IsNone() {
-		o.one.Store(s)
-		return
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if i, ok := k.Int(); ok {
-		for len(o.ints) <= i {
-			o.ints = append(o.ints, nil)
-		}
-		o.ints[i] = s
-		return
-	}
-	name, _ := k.Str()
-	if o.strs == nil {
-		o.strs = map[string]*slot{}
-	}
-	o.strs[name] = s
-}
-
-// slot finds an instance's slot, nil if it is empty.
-func (o *object) slot(k addr.Key) *slot {
-	if k.IsNone() {
-		return o.one.Load()
-	}
-	o.mu.RLock()
-	defer o.mu.RUnlock()
-	if i, ok := k.Int(); ok {
-		if i < len(o.ints) {
-			return o.ints[i]
-		}
-		return nil
-	}
-	name, _ := k.Str()
-	return o.strs[name]
 }
 
 // instance reads the slot of one instance into an evaluation.
@@ -197,12 +138,6 @@ func placeholderOf(f *Frame, d *program.Def) cty.Value {
 		v = cty.UnknownVal(s.Type()).RefineNotNull()
 	}
 	return markOwn(f, d, v)
-}
-
-// whole is the value of all instances, once a reference has read it.
-type whole struct {
-	val           cty.Value
-	marked, early bool
 }
 
 // wholeOf is the value of all instances together: the object itself, a tuple, or an object.

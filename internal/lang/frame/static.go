@@ -29,12 +29,10 @@ type StaticFrame struct {
 // Static makes the static frame of a root module.
 func Static(m *config.Module, vars map[string]Given, o Options) *StaticFrame {
 	o.Variables = vars
-	w := &walk{o: o.in(m.Dir), budget: newBudget(o.Limits), roots: map[string]cty.Value{}}
+	w := &walk{o: o.in(m.Dir), budget: newBudget(o.Limits), roots: map[string]cty.Value{}, static: true}
 	w.table = functionTable(&w.o)
-	w.static = &StaticFrame{}
 	n := &program.Node{Config: &config.Node{Module: m}, Unit: program.NewUnit(m)}
-	w.static.f = newFrame(w, n, nil, addr.NoKey)
-	return w.static
+	return &StaticFrame{newFrame(w, n, nil, addr.NoKey)}
 }
 
 // Child makes the static frame of a module called from this one: its variables are the static
@@ -49,9 +47,8 @@ func (s *StaticFrame) Child(call *config.Call, m *config.Module) *StaticFrame {
 		Config: &config.Node{Path: parent.n.Config.Path.Child(call.Name), Module: m, Call: call, Parent: parent.n.Config},
 		Unit:   program.NewUnit(m), Parent: parent.n, Call: i,
 	}
-	w := &walk{o: parent.w.o, budget: parent.w.budget, table: parent.w.table, roots: parent.w.roots}
-	w.static = &StaticFrame{f: newFrame(w, n, parent, addr.NoKey)}
-	return w.static
+	w := &walk{o: parent.w.o, budget: parent.w.budget, table: parent.w.table, roots: parent.w.roots, static: true}
+	return &StaticFrame{newFrame(w, n, parent, addr.NoKey)}
 }
 
 // Eval evaluates an expression. what names it in messages: "the source of module.a".
@@ -115,54 +112,6 @@ func attributesIn(b hcl.Body) []*hcl.Attribute {
 	}
 	slices.SortFunc(out, func(a, b *hcl.Attribute) int { return diag.CompareRanges(a.Range, b.Range) })
 	return out
-}
-
-// compiledInTime compiles a local or an argument when a static evaluation first needs it.
-func compiledInTime(f *Frame, d *program.Def, s *scope) bool {
-	if f.w.static == nil {
-		return true
-	}
-	if s.inside(f, d) {
-		s.Error(diag.Errorf("Cycle", "The value of %s needs itself: %s.", nameOf(f, d), s.way()).At(d.At))
-		return false
-	}
-	ok := true
-	switch {
-	case d.Kind == program.Local:
-		ok = f.n.Local(d, s.way(), s.Bag)
-	case d.Kind == program.Variable && f.parent != nil:
-		ok = f.parent.n.Inputs(f.parent.u.Defs[f.n.Call], s.way(), s.Bag)
-	}
-	s.Broken = s.Broken || !ok
-	return ok
-}
-
-// inside reports whether the evaluation serves the cell of d already: before a program is compiled
-// cycles are not looked for yet.
-func (s *scope) inside(f *Frame, d *program.Def) bool {
-	for p := s.from; p != nil; p = p.from {
-		if p.f == f && p.cell == d {
-			return true
-		}
-	}
-	return false
-}
-
-// way names what needs what, from the cell being computed to what was asked for.
-func (s *scope) way() string {
-	var parts []string
-	for p := s; p != nil; p = p.from {
-		switch {
-		case p.cell != nil:
-			parts = append(parts, nameOf(p.f, p.cell))
-		case p.what != "":
-			parts = append(parts, p.what)
-		}
-		if s != p && p.cell == s.cell && p.cell != nil && p.f == s.f {
-			break
-		}
-	}
-	return strings.Join(parts, " ← ")
 }
 
 // StaticSource evaluates the source of a module call, for the resolver of the loader: parent is

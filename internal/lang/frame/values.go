@@ -1,120 +1,161 @@
 package frame
 
 import (
-	"fmt"
+	"strings"
 
-	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/shortcut"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// variable is the value of an input variable.
-func (s *scope) variable(d *program.Def) cty.Value {
-	v := d.Var
-	if s.f.w.o.Validate {
-		return cty.UnknownVal(v.Type.WithoutOptionalAttributesDeep())
+// value is the cell of a variable, local or output.
+func (f *Frame) value(d *program.Def, face Face, from *scope) *result {
+	c := &f.vals[2*d.Index+int32(f.faceOf(d, face))]
+	if d.Once != nil && !f.w.o.Closed.Has(shortcut.Constants) {
+		c = d.Once.Get(func() any { return &cell{} }).(*cell)
 	}
-	if s.f.parent == nil {
-		return s.rootVariable(d)
+	if f.w.static && from != nil && (from.cell == d && from.f == f || from.inside(f, d)) {
+		return f.compute(d, face, from) // it needs itself: reported there
 	}
-	call := s.f.parent.u.Defs[s.f.n.Call]
-	arg := call.Args[d.Name]
-	if arg == nil {
-		if !program.HasDefault(v) {
-			s.Broken = true // reported by Compile
-			return cty.DynamicVal
-		}
-		return v.Default
-	}
-	ps := s.f.parent.scope(s.face, s.Bag).of(call, s.f.key)
-	defer ps.release()
-	ps.below(s.from)
-	given := ps.Eval(arg.Expr)
-	s.Failed, s.Broken, s.Marked, s.early = s.Failed || ps.Failed, s.Broken || ps.Broken, s.Marked || ps.Marked, s.early || ps.early
-	if s.outcome() != OK {
-		return cty.DynamicVal
-	}
-	return s.accept(s.f.n, d, given, arg.Expr)
+	return c.get(&f.w.fills, func() *result { return f.compute(d, face, from) })
 }
 
-// accept makes a variable's value of what a call gives it: defaults of optional attributes,
-// conversion, nullability, marks. n is where the variable stands, which need not be the scope's.
-func (s *scope) accept(n *program.Node, d *program.Def, given cty.Value, from hclsyntax.Expression) cty.Value {
-	out, problem := prepareVariable(d.Var, given)
-	if problem != "" {
-		s.Error(diag.Errorf("Invalid value for input variable", "The given value is not suitable for %s declared at %s: %s.", n.Config.Path.String()+".var."+d.Name, place2(d.At), problem).At(from.Range()).See("declared here", d.At))
-		return cty.DynamicVal
+// compute evaluates what a cell stands for.
+func (f *Frame) compute(d *program.Def, face Face, from *scope) *result {
+	var bag diag.Bag
+	now := f.w.fills.now()
+	s := f.scope(face, &bag)
+	defer s.release()
+	s.below(from)
+	s.cell = d
+	if !s.deeper(d) {
+		return &result{val: cty.DynamicVal, rest: mark.Plain(cty.DynamicVal), outcome: Broken, diags: bag.List()}
 	}
-	if !d.Var.Ephemeral && s.Marked {
-		if m, ok := mark.Split(out).Find(mark.Ephemeral); ok {
-			s.Error(diag.Errorf("Invalid usage of ephemeral value", "Variable `%s` is not marked as ephemeral. Therefore, it cannot reference an ephemeral value. In case this is actually wanted, you can add the following attribute to its declaration:\n    ephemeral = true%s", d.Name, wayOf(m)).At(expr.InsideExpr(from, from.Range(), m.Path)).See("declared here", d.At))
-			return cty.DynamicVal
-		}
+	var v cty.Value
+	switch {
+	case !compiledInTime(f, d, s):
+		v = cty.DynamicVal
+	case d.Kind == program.Variable:
+		v = s.variable(d)
+	case d.Kind == program.Local:
+		v = s.Eval(d.Value)
+	case d.Kind == program.Output:
+		v = s.output(d)
+	}
+	out := &result{outcome: s.outcome(), diags: bag.List()}
+	if s.early {
+		out.early = now
+	}
+	if out.outcome == OK && !s.checkValueSize(d, v) {
+		out.outcome, out.diags = Broken, bag.List()
+	}
+	if out.outcome != OK {
+		v = cty.DynamicVal
+	}
+	if out.outcome == OK && d.Kind == program.Variable && d.Var.Ephemeral {
+		f.w.names.Learn(v.Type(), d.Var.Type)
+		f.w.o.Run.Guard(f.addr, d.Name, v)
+	}
+	marked := false
+	if s.Marked { // or it may be
+		v, marked = via(v, nameOf(f, d), d.At)
+	}
+	out.val = withDeclaredMarks(f, d, v)
+	out.rest = mark.Plain(out.val)
+	if marked || out.val.IsMarked() {
+		out.rest = mark.Split(out.val)
 	}
 	return out
 }
 
-func place2(r diag.Range) string {
-	return fmt.Sprintf("%s:%d,%d-%d", r.Filename, r.Start.Line, r.Start.Column, r.End.Column)
+// via adds a cell to the way that marks came, if there are any.
+func via(v cty.Value, name string, at diag.Range) (cty.Value, bool) {
+	rest := mark.Split(v)
+	if len(rest.Marks) == 0 {
+		return v, false
+	}
+	return rest.Via(name, at).Join(), true
 }
 
-// The texts about ephemeral values begin as those of the RFC that brought them.
-
-// wayOf is a paragraph that says where in a value the mark is and how it came there.
-func wayOf(m mark.At) string {
-	switch what := mark.PathString(m.Path); {
-	case what == "" && m.Why == nil:
-		return ""
-	case what == "":
-		return "\n\nThe value comes from " + expr.Way(m.Why) + "."
-	case m.Why == nil:
-		return "\n\nWhat is ephemeral is " + what + "."
-	default:
-		return "\n\nWhat is ephemeral is " + what + ", which comes from " + expr.Way(m.Why) + "."
+// withDeclaredMarks adds the marks that a declaration asks for.
+func withDeclaredMarks(f *Frame, d *program.Def, v cty.Value) cty.Value {
+	sensitive, ephemeral := false, false
+	switch d.Kind {
+	case program.Variable:
+		sensitive, ephemeral = d.Var.Sensitive, d.Var.Ephemeral
+	case program.Output:
+		sensitive, ephemeral = d.Out.Sensitive, d.Out.Ephemeral
 	}
-}
-
-// prepareVariable converts what a variable was given; the text says why it cannot.
-func prepareVariable(v *config.Variable, given cty.Value) (cty.Value, string) {
-	out := given
-	if v.Defaults != nil && !out.IsNull() {
-		bare, remark := mark.Bare(out)
-		out = remark(v.Defaults.Apply(bare))
-	}
-	out, err := convert.To(out, v.Type)
-	if err != nil {
-		return cty.DynamicVal, expr.ConversionText(err)
-	}
-	if out.IsNull() && !v.Nullable {
-		if !program.HasDefault(v) {
-			return cty.DynamicVal, "required variable may not be set to null"
-		}
-		_, remark := mark.Bare(out)
-		return remark(v.Default), ""
-	}
-	return out, ""
-}
-
-// rootVariable is the value of a variable of the root module, prepared when the walk began.
-func (s *scope) rootVariable(d *program.Def) cty.Value {
-	if s.f.w.static != nil {
-		v, ok := s.f.w.staticRoot(d.Var, s.Bag)
-		s.Broken = s.Broken || !ok
+	if !sensitive && !ephemeral {
 		return v
 	}
-	v, ok := s.f.w.roots[d.Name]
-	if !ok {
-		s.Broken = true
-		return cty.DynamicVal
+	why := &mark.Origin{What: nameOf(f, d), Range: d.At}
+	if sensitive {
+		v = mark.With(v, mark.Sensitive, why)
+	}
+	if ephemeral {
+		v = mark.With(v, mark.Ephemeral, why)
 	}
 	return v
+}
+
+// read reads a cell into an evaluation.
+func (s *scope) read(f *Frame, d *program.Def) cty.Value {
+	r := f.value(d, s.face, s)
+	s.took(r)
+	return r.val
+}
+
+// compiledInTime compiles a local or an argument when a static evaluation first needs it.
+func compiledInTime(f *Frame, d *program.Def, s *scope) bool {
+	if !f.w.static {
+		return true
+	}
+	if s.inside(f, d) {
+		s.Error(diag.Errorf("Cycle", "The value of %s needs itself: %s.", nameOf(f, d), s.way()).At(d.At))
+		return false
+	}
+	ok := true
+	switch {
+	case d.Kind == program.Local:
+		ok = f.n.Local(d, s.way(), s.Bag)
+	case d.Kind == program.Variable && f.parent != nil:
+		ok = f.parent.n.Inputs(f.parent.u.Defs[f.n.Call], s.way(), s.Bag)
+	}
+	s.Broken = s.Broken || !ok
+	return ok
+}
+
+// inside reports whether the evaluation serves the cell of d already: before a program is compiled
+// cycles are not looked for yet.
+func (s *scope) inside(f *Frame, d *program.Def) bool {
+	for p := s.from; p != nil; p = p.from {
+		if p.f == f && p.cell == d {
+			return true
+		}
+	}
+	return false
+}
+
+// way names what needs what, from the cell being computed to what was asked for.
+func (s *scope) way() string {
+	var parts []string
+	for p := s; p != nil; p = p.from {
+		switch {
+		case p.cell != nil:
+			parts = append(parts, nameOf(p.f, p.cell))
+		case p.what != "":
+			parts = append(parts, p.what)
+		}
+		if s != p && p.cell == s.cell && p.cell != nil && p.f == s.f {
+			break
+		}
+	}
+	return strings.Join(parts, " ← ")
 }
 
 // output is the value of an output.
@@ -168,65 +209,4 @@ func (s *scope) ephemeralOutput(d *program.Def, m mark.At) {
 	}
 	s.Error(diag.Errorf("Output not marked as ephemeral", "Outputs of the root module are kept in the state, and ephemeral values cannot be. Output %q needs a value without anything ephemeral in it.%s", d.Name, wayOf(m)).At(at))
 	s.Bag.Add(diag.Warningf("Ephemeral value in root module output", "Consider ephemeralasnull(...) around the value of output %q: it keeps everything else and stores null in place of what is ephemeral.", d.Name).At(at))
-}
-
-// Named gives the value of a variable, local or output of the module.
-func (f *Frame) Named(k program.Kind, name string, face Face, bag *diag.Bag) (mark.Value, Outcome) {
-	i, ok := f.u.Index(k, name)
-	if !ok {
-		panic(fmt.Sprintf("lang: there is no %s %q in %q", k, name, f.addr))
-	}
-	r := f.value(f.u.Defs[i], face, nil)
-	r.replay(bag)
-	return r.rest, r.outcome
-}
-
-// Scope says what else than declarations an expression may use.
-type Scope struct {
-	Decl program.Decl // the declaration it belongs to; ignored if there is neither Key nor Self
-	Key  addr.Key     // the instance
-	Self *mark.Value  // self, nil where there is none
-}
-
-// Nowhere is the declaration of a Scope that belongs to none.
-const Nowhere = program.NoDecl
-
-// Eval evaluates an expression of the frame's module.
-func (f *Frame) Eval(e hcl.Expression, in Scope, face Face, bag *diag.Bag) (mark.Value, Outcome) {
-	instance := !in.Key.IsNone()
-	compiled, ok := f.n.Expression(e, program.AllowedRefs{Count: instance, Each: instance, Self: in.Self != nil}, "", bag)
-	if !ok {
-		return mark.Plain(cty.DynamicVal), Broken
-	}
-	s := f.scope(face, bag)
-	defer s.release()
-	s.enter(in)
-	v := s.Eval(compiled)
-	return s.split(v), s.outcome()
-}
-
-// enter sets the instance and self.
-func (s *scope) enter(in Scope) {
-	switch i := int(in.Decl) - int(s.f.n.Base); {
-	case in.Decl == Nowhere:
-		s.of(nil, in.Key)
-	case !in.Key.IsNone():
-		s.of(s.f.local(in.Decl), in.Key)
-	case in.Self != nil && i >= 0 && i < len(s.f.u.Defs):
-		s.of(s.f.u.Defs[i], addr.NoKey)
-	}
-	s.setSelf(in.Self)
-}
-
-// setSelf says what self is. That of an ephemeral block is ephemeral, wherever it comes from.
-func (s *scope) setSelf(self *mark.Value) {
-	if self == nil {
-		return
-	}
-	v := self.Join()
-	s.Marked = s.Marked || len(self.Marks) > 0
-	if s.d != nil && s.d.Kind == program.Resource {
-		v = s.owned(s.f, s.d, v)
-	}
-	s.self = &v
 }

@@ -1,11 +1,14 @@
 package funcs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty/function"
 )
@@ -135,4 +138,36 @@ func (c *call) tooMany() error {
 
 func (c *call) tooLong() error {
 	return tooMuch("too many bytes", c.limits.Bytes)
+}
+
+// fits refuses a string of so many bytes and so many pieces of a size besides, if it is too long.
+func (c *call) fits(bytes, pieces, size int) error {
+	room := c.limits.Bytes - int64(bytes)
+	if room < 0 || size > 0 && int64(pieces) > room/int64(size) {
+		return c.tooLong()
+	}
+	return nil
+}
+
+// elsewhere are the functions that have another name in other languages.
+var elsewhere = map[string]string{
+	"len": "length", "size": "length", "count": "length", "strlen": "length", "str": "tostring", "string": "tostring", "int": "tonumber", "number": "tonumber",
+	"float": "tonumber", "bool": "tobool", "array": "tolist", "dict": "tomap", "object": "tomap", "tolower": "lower", "lowercase": "lower", "downcase": "lower",
+	"toupper": "upper", "uppercase": "upper", "upcase": "upper", "capitalize": "title", "substring": "substr", "sprintf": "format", "printf": "format", "append": "concat", "concatenate": "concat",
+	"push": "concat", "unique": "distinct", "uniq": "distinct", "includes": "contains", "has": "contains", "in": "contains", "get": "lookup", "now": "timestamp",
+	"nvl": "coalesce", "ifnull": "coalesce", "default": "coalesce", "truncate": "floor", "glob": "fileset", "readfile": "file", "sqrt": "pow",
+}
+
+func meant(name string, functions []string) string {
+	if name == "if" {
+		return " A choice is written as CONDITION ? VALUE : OTHER."
+	}
+	guess := strings.ReplaceAll(strings.ToLower(name), "_", "")
+	if !slices.Contains(functions, guess) {
+		guess = cmp.Or(elsewhere[guess], diag.Suggest(name, functions))
+	}
+	if guess == "" {
+		return ""
+	}
+	return fmt.Sprintf(" Did you mean %q?", guess)
 }

@@ -1,28 +1,10 @@
 package funcs
 
 import (
-	"math/big"
-
 	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
-	"github.com/lethe-iac/lethe/internal/limits"
-	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
-
-// contents are for a walk within limits. Numbers that cannot be written down end it: cty compares what is written.
-func contents(l *limits.Limits) ctyvalue.Contents {
-	return ctyvalue.Contents{
-		MostElements: l.Elements, MostBytes: l.Bytes, Number: func(f *big.Float) bool { return convert.Digits(f) == nil },
-	}
-}
-
-// look walks through a value; all is false if the limits kept it from seeing all of it.
-func (c *call) look(v cty.Value) (s ctyvalue.Contents, all bool) {
-	s = contents(&c.limits)
-	all = mark.Look(&s, v)
-	return s, all
-}
 
 // problem is why look gave up.
 func (c *call) problem(s ctyvalue.Contents) error {

@@ -1,14 +1,16 @@
 package funcs
 
 import (
-	"fmt"
-	"slices"
+	"math/big"
+	"time"
 
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/convert"
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/limits"
-	"github.com/lethe-iac/lethe/internal/syntax"
-
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/syntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 )
@@ -99,6 +101,19 @@ func (m marks) put(v cty.Value) cty.Value {
 	return v
 }
 
+// render is the state of a template and of all that it calls.
+type render struct {
+	depth  int
+	budget *syntax.Budget
+	parsed map[string]*template // by name and text
+}
+
+// template is a parsed template. Its nodes draw on the budget of the call it was parsed for.
+type template struct {
+	expr hclsyntax.Expression
+	refs []hcl.Traversal
+}
+
 // scope is what the functions of one table share.
 type scope struct {
 	env    *Env
@@ -116,172 +131,54 @@ func (b *builtin) param(i int) *param {
 	return b.rest
 }
 
-// invoke is what package cty calls.
-func (b *builtin) invoke(s *scope, in []cty.Value) (result cty.Value, err error) {
-	c := &call{builtin: b, scope: s}
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case syntax.Spent:
-			result, err = cty.NilVal, r.Err
-		default:
-			result, err = cty.NilVal, c.because(fmt.Errorf("internal error: %v; this is a bug in Lethe, please report it", r))
-		}
-	}()
-	if err := c.accept(in); err != nil {
-		return cty.NilVal, err
-	}
-	if !b.whole {
-		if r, done, err := c.prepare(); done || err != nil {
-			return r, err
-		}
-	}
-	r, err := b.run(c)
-	if err != nil {
-		return cty.NilVal, err
-	}
-	return c.finish(r)
+// fixed is a function with a result of one type, which is not null.
+func fixed(name, doc string, returns cty.Type, run func(*call) (cty.Value, error), params ...param) *builtin {
+	return &builtin{name: name, doc: doc, params: params, returns: returns, run: run}
 }
 
-// accept takes the arguments out of their capsules and makes them what the parameters want. Nothing is
-// done to a value before it is certain that it is not too large for that.
-func (c *call) accept(in []cty.Value) error {
-	c.given = make([]cty.Value, len(in))
-	for i, v := range in {
-		c.given[i] = unwrap(v)
-	}
-	c.args = c.given
-	for i, v := range c.given {
-		p := c.param(i)
-		if p.typ.IsCapsuleType() {
-			continue
-		}
-		if !p.may(quick) && !v.Type().IsPrimitiveType() {
-			if err := c.scan(i, v); err != nil {
-				return err
-			}
-		}
-		if p.typ == cty.DynamicPseudoType {
-			continue
-		}
-		v, err := convert.To(v, p.typ)
-		if err != nil {
-			return c.badBecause(i, err)
-		}
-		c.given[i] = v
-	}
-	return nil
+// varying is a function whose result has the type that kind gives for its arguments.
+func varying(name, doc string, kind func(*call) (cty.Type, error), run func(*call) (cty.Value, error), params ...param) *builtin {
+	return &builtin{name: name, doc: doc, params: params, returns: cty.DynamicPseudoType, kind: kind, run: run}
 }
 
-func (c *call) scan(i int, v cty.Value) error {
-	s, all := c.look(v)
-	if !all {
-		return bad(i, "%s", c.problem(s))
+func text(name, doc string) param { return param{name: name, typ: cty.String, doc: doc} }
+
+func number(name, doc string) param { return param{name: name, typ: cty.Number, doc: doc} }
+
+func stringKind(*call) (cty.Type, error) { return cty.String, nil }
+
+func stringsKind(*call) (cty.Type, error) { return cty.List(cty.String), nil }
+
+// contents are for a walk within limits. Numbers that cannot be written down end it: cty compares what is written.
+func contents(l *limits.Limits) ctyvalue.Contents {
+	return ctyvalue.Contents{
+		MostElements: l.Elements, MostBytes: l.Bytes, Number: func(f *big.Float) bool { return convert.Digits(f) == nil },
 	}
-	c.unknown = c.unknown || s.Unknown
-	if s.Marked {
-		c.marked = append(c.marked, i)
-	}
-	return nil
 }
 
-// prepare sees to nulls, marks and unknown values. done: the result is there without running.
-func (c *call) prepare() (result cty.Value, done bool, err error) {
-	if err := c.nulls(); err != nil {
-		return cty.NilVal, false, err
-	}
-	untyped, unsettled := false, c.impure && c.env.Pure
-	for i, v := range c.given {
-		p := c.param(i)
-		c.unmark(i, v)
-		untyped = untyped || v.Type() == cty.DynamicPseudoType && !p.may(dynamic)
-		unsettled = unsettled || !v.IsKnown() && !p.may(unknown)
-	}
-	switch {
-	case untyped:
-		return c.all(cty.DynamicVal), true, nil
-	case unsettled:
-		ty, err := c.resultType()
-		if err != nil {
-			return cty.NilVal, false, err
-		}
-		return c.all(c.unknownOf(ty)), true, nil
-	}
-	return cty.NilVal, false, nil
+// look walks through a value; all is false if the limits kept it from seeing all of it.
+func (c *call) look(v cty.Value) (s ctyvalue.Contents, all bool) {
+	s = contents(&c.limits)
+	all = mark.Look(&s, v)
+	return s, all
 }
 
-func (c *call) nulls() error {
-	for i, v := range c.given {
-		if !c.param(i).may(null) && v.IsNull() {
-			return bad(i, "argument must not be null")
-		}
-	}
-	return nil
-}
-
-// unmark takes the marks off an argument and remembers them for the result.
-func (c *call) unmark(i int, v cty.Value) {
-	p := c.param(i)
-	if p.may(marked) {
-		return
-	}
-	ty := v.Type()
-	shallow := ty.IsPrimitiveType() || ty.IsCapsuleType() || ty.IsSetType() // nothing inside is marked
-	switch {
-	case shallow && !mark.Is(v, mark.Sensitive) && !mark.Is(v, mark.Ephemeral):
-		return
-	case shallow:
-		v = c.taken.bare(v)
-	case !p.may(quick) && !slices.Contains(c.marked, i):
-		return
-	default:
-		v = c.taken.deep(v)
-	}
-	if &c.args[0] == &c.given[0] {
-		c.args = slices.Clone(c.given)
-	}
-	c.args[i] = v
-}
-
-func (c *call) resultType() (cty.Type, error) {
-	if c.kind == nil {
-		return c.returns, nil
-	}
-	return c.kind(c)
-}
-
-// unknownOf is an unknown result; more can be said of it than its type if the result is never null.
-func (c *call) unknownOf(ty cty.Type) cty.Value {
-	v := cty.UnknownVal(ty)
-	if ty == cty.DynamicPseudoType || c.nullable {
-		return v
-	}
-	return v.RefineNotNull()
-}
-
-// all puts the marks of all arguments onto a result that is there before the function could see to
-// them itself.
-func (c *call) all(r cty.Value) cty.Value {
-	for i, v := range c.given {
-		if c.param(i).may(marked) {
-			r = mark.Same(r, v)
-		}
-	}
-	return c.taken.put(r)
-}
-
-// finish puts back the marks that were taken off, and reports the result to Env.Observe where it is to be observed.
-func (c *call) finish(r cty.Value) (cty.Value, error) {
-	if !c.nullable && !c.whole && !r.IsKnown() && r.Type() != cty.DynamicPseudoType {
-		r = r.RefineNotNull()
-	}
-	r = c.taken.put(r)
-	if c.observed && c.env.Observe != nil {
-		if s, _ := c.look(r); !s.Unknown {
-			if err := c.env.Observe(c.name, c.given, r); err != nil {
-				return cty.NilVal, err
-			}
-		}
-	}
-	return r, nil
+// Env is what functions see of the world. It is read at each call, from many goroutines, and must
+// not be changed while calls run.
+type Env struct {
+	// BaseDir is the directory that relative paths of file functions start from; "" is the
+	// working directory of the process.
+	BaseDir string
+	// PlanTime is what plantimestamp returns; zero makes it unknown, as while validating.
+	PlanTime time.Time
+	// Pure is set while validating and planning: uuid, timestamp and bcrypt give unknown results.
+	Pure bool
+	// Observe gets what file functions and templatefile found, so that plan and apply can be
+	// compared. Arguments and result carry their marks. It is called only with known results, from any
+	// goroutine; nil: nothing is observed. The call fails with the error.
+	Observe func(name string, args []cty.Value, result cty.Value) error
+	// Limits are the budgets of one call, as they are when Table is called.
+	Limits limits.Limits
+	// Console adds the function type.
+	Console bool
 }

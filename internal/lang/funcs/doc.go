@@ -5,7 +5,7 @@
 //
 // A function is a builtin: a row with its parameters, its documentation and a Go function that
 // does the work (numbers.go, strings.go, sequences.go and so on). What all calls have in common is in
-// call.go: arguments are converted to the types of their parameters, refused when null, and their
+// invoke.go: arguments are converted to the types of their parameters, refused when null, and their
 // marks taken off and put onto the result; an unknown argument makes an unknown result.
 //
 // Three things are done here that package cty's own calling convention does not do:
@@ -17,6 +17,9 @@
 //     and memory.
 //   - A message never shows what is sensitive or ephemeral (argerrors.go), and no function takes the
 //     ephemeral mark off but ephemeralasnull: `can`, `try` and `issensitive` keep it (trycan.go).
+//
+// Files stand in layers, each above those that it uses: table.go, the files with rows, invoke.go, arg.go, argscan.go,
+// argerrors.go, call.go (what a row and a call are).
 //
 // Results are those of Terraform 1.11.4 and OpenTofu 1.12 where the two agree; testdata/peer holds what the
 // former answered to more than two thousand expressions. Where they differ, the newer rule is taken.

@@ -45,14 +45,6 @@ var files = []*builtin{
 		returns: cty.Bool, observed: true, run: fileExists,
 	},
 	{
-		name: "fileset", doc: "Finds the regular files in a directory whose names match a pattern.",
-		params: []param{
-			{name: "path", typ: cty.String, doc: "The directory, to which the names in the result are relative."},
-			{name: "pattern", typ: cty.String, doc: "The pattern: * for any part of a name, ** for any directories, ?, [a-z] and {one,other}."},
-		},
-		returns: cty.Set(cty.String), observed: true, run: fileSet,
-	},
-	{
 		name: "pathexpand", doc: "Replaces a ~ at the beginning of a path by the home directory.",
 		params:  []param{{name: "path", typ: cty.String, doc: "The path."}},
 		returns: cty.String, world: true, run: pathExpand,

@@ -13,6 +13,17 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
+var fileSets = []*builtin{
+	{
+		name: "fileset", doc: "Finds the regular files in a directory whose names match a pattern.",
+		params: []param{
+			{name: "path", typ: cty.String, doc: "The directory, to which the names in the result are relative."},
+			{name: "pattern", typ: cty.String, doc: "The pattern: * for any part of a name, ** for any directories, ?, [a-z] and {one,other}."},
+		},
+		returns: cty.Set(cty.String), observed: true, run: fileSet,
+	},
+}
+
 // fileSet finds files by a pattern. The pattern is joined to the directory before it is looked at, so
 // that `../` in it leads out of the directory, as it does in Terraform and OpenTofu.
 func fileSet(c *call) (cty.Value, error) {

@@ -26,9 +26,6 @@ var formats = []*builtin{
 	},
 }
 
-func stringKind(*call) (cty.Type, error)  { return cty.String, nil }
-func stringsKind(*call) (cty.Type, error) { return cty.List(cty.String), nil }
-
 // maxField is the widest field: what Go's own formatting, which does the work for numbers, allows.
 const maxField = 1_000_000
 

@@ -2,9 +2,9 @@ package funcs
 
 import (
 	"errors"
-	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"strings"
 
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
@@ -105,15 +105,6 @@ func indent(c *call) (cty.Value, error) {
 		return cty.NilVal, err
 	}
 	return cty.StringVal(strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", n))), nil
-}
-
-// fits refuses a string of so many bytes and so many pieces of a size besides, if it is too long.
-func (c *call) fits(bytes, pieces, size int) error {
-	room := c.limits.Bytes - int64(bytes)
-	if room < 0 || size > 0 && int64(pieces) > room/int64(size) {
-		return c.tooLong()
-	}
-	return nil
 }
 
 func join(c *call) (cty.Value, error) {

@@ -3,9 +3,6 @@ package funcs
 import (
 	"errors"
 	"fmt"
-	"github.com/lethe-iac/lethe/internal/convert"
-	"github.com/lethe-iac/lethe/internal/limits"
-	"github.com/lethe-iac/lethe/internal/syntax"
 	"maps"
 	"slices"
 	"strings"
@@ -13,7 +10,10 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/customdecode"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/convert"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/syntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 )
@@ -38,19 +38,6 @@ var templates = []*builtin{
 		},
 		returns: cty.String, world: true, run: templateString,
 	},
-}
-
-// render is the state of a template and of all that it calls.
-type render struct {
-	depth  int
-	budget *syntax.Budget
-	parsed map[string]*template // by name and text
-}
-
-// template is a parsed template. Its nodes draw on the budget of the call it was parsed for.
-type template struct {
-	expr hclsyntax.Expression
-	refs []hcl.Traversal
 }
 
 // errTooDeep passes through all levels as it is, instead of being wrapped a thousand times.

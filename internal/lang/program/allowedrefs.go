@@ -9,16 +9,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/outline"
 )
 
-// AllowedRefs says which symbols an expression may use beside the declarations of its module.
-type AllowedRefs struct {
-	Count bool // the block has count, and the expression is evaluated once per instance
-	Each  bool // the same with for_each
-	Self  bool
-}
-
-// symbols are the roots that mean something else than a managed resource type.
-var reserved = map[string]bool{"template": true, "lazy": true, "arg": true}
-
 // allowed reports whether a symbol may be used where the expression stands, and says why not.
 func (r *rewriter) allowed(e *expr.Ref) bool {
 	switch e.Root {

@@ -12,19 +12,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// bound is what Bind found out.
-type bound struct {
-	schemas []*schema.Schema // by declaration
-	bodies  map[*Def]*expr.Body
-	metas   map[metaKey]cty.Value
-	flawed  map[*Def]bool // bodies that do not fit their schemas
-}
-
-type metaKey struct {
-	u    *Unit
-	prov addr.Provider
-}
-
 // Bind holds the program against the schemas of its providers. Bodies are compiled, once for each
 // module however often it is called, and what can be found wrong without evaluating anything is reported:
 // arguments and blocks that are missing or not supported, attributes and functions that do not exist. Resources may
@@ -94,28 +81,6 @@ func (p *Program) Sound(d Decl) bool {
 	}
 	n := p.at[d]
 	return n == nil || !p.bound.flawed[n.Unit.Defs[d-n.Base]]
-}
-
-// binder is one run of Bind.
-type binder struct {
-	p   *Program
-	s   provider.Lookup // where it gives none, that was reported
-	bag *diag.Bag
-	ok  bool
-
-	incomplete bool
-}
-
-func (c *binder) error(d diag.Diagnostic) {
-	c.bag.Add(d)
-	c.ok = false
-}
-
-// schemasOf gives a provider's schemas; nil if there are none, which was reported.
-func (c *binder) schemasOf(prov addr.Provider) *provider.Schemas {
-	s := c.s(prov)
-	c.ok = c.ok && s != nil
-	return s
 }
 
 func (c *binder) resource(d *Declaration) {

@@ -1,9 +1,6 @@
 package program
 
 import (
-	"cmp"
-	"strings"
-
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -72,20 +69,6 @@ func (p *Program) declare(n *Node, d *Def) {
 	p.at = append(p.at, n)
 }
 
-// compiler compiles one unit. Its diagnostics name the first node that the unit stands at.
-type compiler struct {
-	u      *Unit
-	n      *Node
-	bag    *diag.Bag
-	d      *Def
-	arg    *argument // set while an argument of a call is compiled
-	check  string    // the check block being compiled
-	part   *[]use    // set while a part of a declaration is compiled that has references of its own
-	static string    // what is evaluated statically and needs this; "" otherwise
-	failed bool
-	quiet  bool // what is compiled was compiled before: neither record nor report
-}
-
 // unit compiles all declarations.
 func (c *compiler) unit() {
 	for _, d := range c.u.Defs {
@@ -116,48 +99,6 @@ func (c *compiler) unit() {
 	}
 	c.moduleLevel()
 	c.u.constants()
-}
-
-func (c *compiler) in(why Use, pl AllowedRefs) *rewriter { return &rewriter{c: c, why: why, place: pl} }
-
-func (r *rewriter) optional(e hcl.Expression) hclsyntax.Expression {
-	if e == nil {
-		return nil
-	}
-	return r.expr(e)
-}
-
-// record notes a reference of the declaration being compiled, once for each target and key.
-func (c *compiler) record(u use) {
-	if c.quiet || c.d.Kind == Variable && u.local == c.d.Index && c.arg == nil {
-		return // a validation is about the variable's own value, which it does not make
-	}
-	if u.output != "" {
-		c.u.OutputUses = append(c.u.OutputUses, OutputUse{Of: u.local, Name: u.output, At: u.at})
-	}
-	if c.arg != nil {
-		c.arg.uses = append(c.arg.uses, u)
-		return
-	}
-	if c.part != nil {
-		*c.part = append(*c.part, u)
-	}
-	id := u
-	id.why, id.at = 0, diag.Range{}
-	if i, ok := c.d.seen[id]; ok {
-		c.d.uses[i].why |= u.why
-		return
-	}
-	if c.d.seen == nil {
-		c.d.seen = map[use]int{}
-	}
-	c.d.seen[id] = len(c.d.uses)
-	c.d.uses = append(c.d.uses, u)
-}
-
-// inside is where the body of a repeated block stands.
-func (c *compiler) inside(rep config.Repeat) AllowedRefs {
-	return AllowedRefs{Count: rep.Count != nil, Each: rep.ForEach != nil}
 }
 
 // repetition compiles count, for_each or enabled.
@@ -303,15 +244,19 @@ func (c *compiler) dependsOn(list []hcl.Traversal) {
 	}
 }
 
-func (c *compiler) tooDeep(e hclsyntax.Expression) hclsyntax.Expression {
-	c.error("Expression too deeply nested", "The parts of this expression are nested more than 2000 levels deep, which is more than can be evaluated safely.", e.Range())
-	return expr.UnknownAt(e.Range())
-}
-
-func compareNames(a, b config.Name) int {
-	return cmp.Or(cmp.Compare(a.Mode, b.Mode), strings.Compare(a.Type, b.Type), strings.Compare(a.Name, b.Name))
-}
-
-func compareProviderNames(a, b config.ProviderName) int {
-	return cmp.Or(strings.Compare(a.Local, b.Local), strings.Compare(a.Alias, b.Alias))
+// inputs lists the arguments of a module call, those of an escape block included.
+func inputs(b hcl.Body, c *compiler) []*hcl.Attribute {
+	if b == nil {
+		return nil
+	}
+	content, rest, _ := b.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "_"}}})
+	attrs, diags := rest.JustAttributes()
+	c.hcl(diags)
+	all := inOrder(attrs)
+	for _, block := range content.Blocks {
+		more, diags := block.Body.JustAttributes()
+		c.hcl(diags)
+		all = append(all, inOrder(more)...)
+	}
+	return all
 }

@@ -1,13 +1,11 @@
 package program
 
-import "sync"
-
 // A local that is made of literals, pure functions (funcs.Pure) and other such locals is a constant: it
 // has one value, in every instance of its module, in both faces, in every walk. The program keeps that value
 // in a cell of its own instead of one in each frame, so that what the check of the program has computed
 // is there when the walks come.
 //
-// What makes a local vary is found where its expression is compiled (decl.varies): any reference but
+// What makes a local vary is found where its expression is compiled (compiler.varies): any reference but
 // one to a local, and any function that is not pure. So nothing that is unknown at any time, differs
 // between plan and apply, or is ephemeral gets into a constant, and what is wrong with one is wrong for
 // everyone. Closing the shortcut "constants" gives each frame its own again (docs/performance.md).
@@ -35,24 +33,4 @@ func (u *Unit) constant(d *Def, asked []bool) bool {
 	}
 	d.varies = false
 	return true
-}
-
-// varies notes that the declaration being compiled is no constant.
-func (c *compiler) varies() {
-	if !c.quiet {
-		c.d.varies = true
-	}
-}
-
-// shared is a place in the program for the one value of a constant. What is put there, and how it is computed, is
-// the business of frames.
-type shared struct {
-	once sync.Once
-	cell any
-}
-
-// Get gives what is kept, made when first asked for.
-func (s *shared) Get(make func() any) any {
-	s.once.Do(func() { s.cell = make() })
-	return s.cell
 }

@@ -49,14 +49,6 @@ func (c *compiler) noteFunction(e *expr.ProviderCall) {
 	c.d.functions = append(c.d.functions, e)
 }
 
-// owner is the index of the declaration being compiled, -1 if it is none of the unit's.
-func (c *compiler) owner() int32 {
-	if i := c.d.Index; int(i) < len(c.u.Defs) && c.u.Defs[i] == c.d {
-		return i
-	}
-	return -1
-}
-
 // UnknownFunction says that the provider has no such function, and which may have been meant.
 func UnknownFunction(e *expr.ProviderCall, all map[string]*provider.Function) string {
 	return fmt.Sprintf("The function %q is not available from the provider %q.%s", e.Name, e.Local, diag.DidYouMean(e.Name, slices.Sorted(maps.Keys(all))))
@@ -72,86 +64,6 @@ func UndeclaredFunction(e *expr.ProviderCall, required map[string]*config.Requir
 		return why + hint
 	}
 	return fmt.Sprintf("%s Add an entry for it to required_providers in a terraform block:\n    %s = { source = %q }", why, e.Local, e.Provider.ForDisplay())
-}
-
-// functions holds the calls of a unit against what providers offer. A function that the schema
-// does not have may be one of a configured provider, if there is a configuration.
-func (c *binder) functions(n *Node) {
-	for _, e := range n.Unit.functions {
-		if req := n.Unit.Module.Required[e.Local]; req == nil || req.Range == (diag.Range{}) {
-			e.Wrong = true
-			if n.Unit.Module.Unreadable() {
-				c.ok = false
-				continue
-			}
-			c.error(diag.Errorf("Unknown provider function", "%s", UndeclaredFunction(e, n.Unit.Module.Required)).At(e.NameRange))
-			continue
-		}
-		schemas := c.s(e.Provider)
-		if schemas == nil {
-			e.Wrong, c.ok = true, false
-			continue
-		}
-		if schemas.Functions[e.Name] != nil {
-			continue
-		}
-		if config := c.p.Existing(n, e.Provider, e.Alias); config != NoDecl && c.p.at[config] != nil {
-			e.Configured = true
-			continue
-		}
-		e.Wrong = true
-		c.error(diag.Errorf("Unknown provider function", "%s", UnknownFunction(e, schemas.Functions)).At(e.NameRange))
-	}
-}
-
-// configured adds the references that calls of configured providers' functions make: before
-// Bind it is not known which functions those are.
-func (c *binder) configured() bool {
-	added := false
-	for id, d := range c.p.decls {
-		n := c.p.at[id]
-		if n == nil || len(n.Unit.functions) == 0 {
-			continue
-		}
-		calls := n.Unit.Defs[d.ID-n.Base].functions
-		if d.Kind == Variable && n.Parent != nil {
-			if a := n.Parent.Unit.Defs[n.Call].Args[d.Name]; a != nil {
-				calls = a.functions
-			}
-		}
-		for _, e := range calls {
-			if e.Configured && e.Alias == "" {
-				config := c.p.Existing(n, e.Provider, "")
-				c.p.refs[id] = append(c.p.refs[id], Ref{To: config, Use: ByFunction, Key: AllKeys, Range: e.NameRange})
-				added = true
-			}
-		}
-	}
-	return added
-}
-
-// functions adds references to the configurations whose functions are called and that the calls
-// name.
-func (l *linker) functions(n *Node, calls []*expr.ProviderCall) {
-	for _, e := range calls {
-		if e.Alias == "" {
-			continue
-		}
-		if d, _ := l.p.find(n, config.ProviderName{Local: e.Local, Alias: e.Alias}); d != NoDecl {
-			if prov := l.p.decls[d].Prov; prov != nil && prov.ForEach != nil {
-				l.ok = false
-				l.bag.Add(diag.Errorf("Missing provider instance key", "The configuration %q has for_each set, and the name of a function has no place for the key of an instance. Call the function through a configuration without for_each.", e.Local+"."+e.Alias).At(e.NameRange).See("declared here", prov.Range))
-				continue
-			}
-			l.add(Ref{To: d, Use: ByFunction, Key: AllKeys, Range: e.NameRange})
-			continue
-		}
-		l.ok = false
-		if n.Unit.Module.Unreadable() {
-			continue
-		}
-		l.bag.Add(diag.Errorf("Provider configuration not present", "There is no configuration %q %s whose function could be called.", e.Local+"."+e.Alias, moduleOf(n)).At(e.NameRange))
-	}
 }
 
 // functionNames are the names that calls may use, without those of providers. Functions that are

@@ -9,16 +9,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// ImportBlock is a compiled import block.
-type ImportBlock struct {
-	Config       *config.Import
-	ID, Identity hclsyntax.Expression
-	ForEach      hclsyntax.Expression
-	ModuleKeys   []hclsyntax.Expression // in the address, of each module call on the way; nil where there is none
-	Key          hclsyntax.Expression   // of the resource
-	Def          *Def                   // carries for_each and the references
-}
-
 func (c *compiler) importBlock(im *config.Import) {
 	d := &Def{Kind: Resource, Name: im.Resource.Name, At: im.Range, Res: &config.Resource{Name: config.Name{Mode: im.Resource.Mode, Type: im.Resource.Type, Name: im.Resource.Name}}}
 	d.Repeat.ForEach = im.ForEach
@@ -105,11 +95,4 @@ func (p *Program) mayHave(r addr.Resource) bool {
 	}
 	parent := p.nodes[m.Parent()].Unit.Module
 	return parent.Calls[m.Name()] != nil || parent.Unreadable()
-}
-
-// Target is the resource that an import block names, seen from the module that has the block.
-func (b *ImportBlock) Target(m addr.Module) addr.Resource {
-	r := b.Config.Resource
-	r.Module = m.Join(r.Module)
-	return r
 }

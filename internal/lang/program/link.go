@@ -6,9 +6,10 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/expr"
 )
 
 // link turns the uses of the units into references between declarations of the tree.
@@ -185,25 +186,34 @@ func (l *linker) add(r Ref) {
 	l.last[r.To] = int32(len(l.list))
 }
 
-// inputs lists the arguments of a module call, those of an escape block included.
-func inputs(b hcl.Body, c *compiler) []*hcl.Attribute {
-	if b == nil {
-		return nil
-	}
-	content, rest, _ := b.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "_"}}})
-	attrs, diags := rest.JustAttributes()
-	c.hcl(diags)
-	all := inOrder(attrs)
-	for _, block := range content.Blocks {
-		more, diags := block.Body.JustAttributes()
-		c.hcl(diags)
-		all = append(all, inOrder(more)...)
-	}
-	return all
+// PartRefs lists what one provisioner or connection of a resource refers to directly.
+func (p *Program) PartRefs(d Decl, part any) []Ref {
+	n := p.at[d]
+	l := &linker{p: p, bag: &diag.Bag{}}
+	l.uses(n, n.Unit.Defs[d-n.Base].parts[part])
+	return l.list
 }
 
-func (c *compiler) hcl(ds hcl.Diagnostics) {
-	if !c.bag.HCL(ds) {
-		c.failed = true
+// functions adds references to the configurations whose functions are called and that the calls
+// name.
+func (l *linker) functions(n *Node, calls []*expr.ProviderCall) {
+	for _, e := range calls {
+		if e.Alias == "" {
+			continue
+		}
+		if d, _ := l.p.find(n, config.ProviderName{Local: e.Local, Alias: e.Alias}); d != NoDecl {
+			if prov := l.p.decls[d].Prov; prov != nil && prov.ForEach != nil {
+				l.ok = false
+				l.bag.Add(diag.Errorf("Missing provider instance key", "The configuration %q has for_each set, and the name of a function has no place for the key of an instance. Call the function through a configuration without for_each.", e.Local+"."+e.Alias).At(e.NameRange).See("declared here", prov.Range))
+				continue
+			}
+			l.add(Ref{To: d, Use: ByFunction, Key: AllKeys, Range: e.NameRange})
+			continue
+		}
+		l.ok = false
+		if n.Unit.Module.Unreadable() {
+			continue
+		}
+		l.bag.Add(diag.Errorf("Provider configuration not present", "There is no configuration %q %s whose function could be called.", e.Local+"."+e.Alias, moduleOf(n)).At(e.NameRange))
 	}
 }

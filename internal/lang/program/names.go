@@ -16,11 +16,6 @@ import (
 // The titles here are those of Terraform and OpenTofu: users search for them, and tests of providers match
 // them.
 
-func (c *compiler) error(title, detail string, at diag.Range) {
-	c.bag.Add(diag.Diagnostic{Severity: diag.Error, Summary: title, Detail: detail}.At(at))
-	c.failed = true
-}
-
 func (c *compiler) undeclared(k Kind, name string, at diag.Range) {
 	if c.u.Module.Unreadable() {
 		c.failed = true

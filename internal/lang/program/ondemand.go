@@ -47,7 +47,3 @@ func (n *Node) Inputs(call *Def, static string, bag *diag.Bag) bool {
 	call.Args = c.arguments(call.Mod.Body, AllowedRefs{})
 	return !c.failed
 }
-
-func (n *Node) compiler(d *Def, static string, bag *diag.Bag) *compiler {
-	return &compiler{u: n.Unit, n: n, bag: bag, d: d, static: static, quiet: true}
-}

@@ -89,14 +89,6 @@ func (r *providerResolver) checkKey(d *Declaration, passed bool) {
 	}
 }
 
-// moduleOf is "in the root module" or "in module.a".
-func moduleOf(n *Node) string {
-	if n.Config.Path.IsRoot() {
-		return "in the root module"
-	}
-	return "in " + n.Config.Path.String()
-}
-
 // expectsPassed reports whether a module declares that its caller passes a configuration.
 func expectsPassed(n *Node, name config.ProviderName) bool {
 	req := n.Unit.Module.Required[name.Local]
@@ -220,13 +212,6 @@ func (p *Program) Existing(n *Node, prov addr.Provider, alias string) Decl {
 		return p.Existing(n.Parent, prov, alias) // aliases are not inherited, but objects may outlive what passed them
 	}
 	return d
-}
-
-// PassedKey is where a calling module chose an instance of a configuration that it passed down: the
-// n-th entry of the call that makes a node some way up.
-type PassedKey struct {
-	Up    int // how many calls above the resource's module
-	Entry int
 }
 
 // PassedKey is where a calling module chose the provider instance of a resource; false if none did.

@@ -9,39 +9,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 )
 
-// use is a reference inside a unit, from the declaration that has it.
-type use struct {
-	local  int32
-	output string // of a call: one output; "" for all of it
-	why    Use
-	hint   KeyHint
-	fixed  addr.Key
-	at     diag.Range
-}
-
-// traversal compiles a name with what follows it.
-func (r *rewriter) traversal(e *hclsyntax.ScopeTraversalExpr) hclsyntax.Expression {
-	if r.isLocal(e.Traversal.RootName()) {
-		if over := r.loopOver(e.Traversal.RootName()); over != nil {
-			r.selectsOutput(over, e.Traversal[1:], true)
-		}
-		return expr.NewLoopVar(e)
-	}
-	ref, ok := r.resolve(e)
-	if !ok || !r.allowed(ref) || !r.staticOnly(ref) || !r.keyed(ref) {
-		return expr.UnknownAt(e.SrcRange)
-	}
-	if ref.Root != expr.RootLocal {
-		r.c.varies()
-	}
-	r.note(ref, instancesOf(ref))
-	r.selects(ref, ref.Rest)
-	if ref.Root == expr.RootLocal {
-		r.selectsOutput(ref, ref.Rest, false)
-	}
-	return ref
-}
-
 // instancesOf is a use of the instances that a reference means by its text alone.
 func instancesOf(e *expr.Ref) use {
 	switch {
@@ -90,23 +57,6 @@ func namesWhole(t hcl.Traversal) bool {
 	return len(t) == 2
 }
 
-// index compiles collection[key]. Of a repeated declaration it selects one instance, without
-// building the others.
-func (r *rewriter) index(e *hclsyntax.IndexExpr) hclsyntax.Expression {
-	n := *e
-	n.Key = r.node(e.Key)
-	target := r.indexable(e.Collection)
-	if target == nil {
-		n.Collection = r.node(e.Collection)
-		return &expr.Index{IndexExpr: &n}
-	}
-	if !r.noteIndexed(target, n.Key, e.SrcRange) {
-		return expr.UnknownAt(e.SrcRange)
-	}
-	n.Collection = target
-	return &expr.Index{IndexExpr: &n, Target: target}
-}
-
 // noteIndexed records a reference to the instance that a key expression selects.
 func (r *rewriter) noteIndexed(target *expr.Ref, key hclsyntax.Expression, at diag.Range) bool {
 	r.c.varies()
@@ -120,43 +70,6 @@ func (r *rewriter) noteIndexed(target *expr.Ref, key hclsyntax.Expression, at di
 	}
 	r.note(target, u)
 	return true
-}
-
-// relative compiles source.rest. Of one instance of a module it evaluates only the output.
-func (r *rewriter) relative(e *hclsyntax.RelativeTraversalExpr) hclsyntax.Expression {
-	n := *e
-	if ix, ok := e.Source.(*hclsyntax.IndexExpr); ok {
-		if target := r.indexable(ix.Collection); target != nil && target.Root == expr.RootCall {
-			return r.outputOf(target, ix, &n)
-		}
-	}
-	n.Source = r.node(e.Source)
-	if ix, ok := n.Source.(*expr.Index); ok {
-		if ix.Target != nil {
-			r.selects(ix.Target, n.Traversal)
-		} else if whole, ok := ix.Collection.(*expr.Ref); ok && len(whole.Rest) == 0 {
-			r.selectsOutput(whole, n.Traversal, true)
-		}
-	}
-	return &expr.Relative{RelativeTraversalExpr: &n}
-}
-
-// outputOf compiles module.c[key].output.rest.
-func (r *rewriter) outputOf(target *expr.Ref, ix *hclsyntax.IndexExpr, n *hclsyntax.RelativeTraversalExpr) hclsyntax.Expression {
-	key := r.node(ix.Key)
-	name, rest, ok := expr.Attribute(n.Traversal)
-	if !ok {
-		n.Source = r.node(n.Source)
-		return &expr.Relative{RelativeTraversalExpr: n}
-	}
-	target.Output, target.Rest = name, rest
-	if !r.noteIndexed(target, key, n.SrcRange) {
-		return expr.UnknownAt(n.SrcRange)
-	}
-	inner := *ix
-	inner.Key, inner.Collection = key, target
-	n.Source = &inner
-	return &expr.OutputOf{RelativeTraversalExpr: n, Target: target, Key: key, KeyAt: ix.BracketRange}
 }
 
 // keyed checks that a reference selects an instance where there are several, and does not where
@@ -187,6 +100,9 @@ func (r *rewriter) resolve(e *hclsyntax.ScopeTraversalExpr) (*expr.Ref, bool) {
 	}
 	return out, ok
 }
+
+// reserved are the roots that are kept for a future version of the language.
+var reserved = map[string]bool{"template": true, "lazy": true, "arg": true}
 
 func (r *rewriter) resolveName(e *hclsyntax.ScopeTraversalExpr) (*expr.Ref, bool) {
 	t := e.Traversal

@@ -18,20 +18,6 @@ import (
 // which keeps ranges and the sealed interface; they find the frame through the root of the
 // evaluation context (expr.Env).
 
-// rewriter compiles the expressions of one declaration.
-type rewriter struct {
-	c       *compiler
-	why     Use
-	place   AllowedRefs
-	locals  []locals // names of for variables and iterators, innermost last
-	depth   int
-	lenient int // calls of try and can around
-}
-
-// locals are names that a loop or a dynamic block gives to what it goes through: what a for expression goes
-// over, where that is a reference to something whole, else nil.
-type locals map[string]*expr.Ref
-
 // maxDepth is how deep expressions may nest. The parser has a limit of its own; this one is for
 // what was built from JSON.
 const maxDepth = 2000
@@ -39,6 +25,13 @@ const maxDepth = 2000
 // expr compiles e. The result evaluates e inside a scope.
 func (r *rewriter) expr(e hcl.Expression) hclsyntax.Expression {
 	return r.node(Native(e))
+}
+
+func (r *rewriter) optional(e hcl.Expression) hclsyntax.Expression {
+	if e == nil {
+		return nil
+	}
+	return r.expr(e)
 }
 
 func (r *rewriter) node(e hclsyntax.Expression) hclsyntax.Expression {
@@ -83,6 +76,83 @@ func (r *rewriter) node(e hclsyntax.Expression) hclsyntax.Expression {
 		return &n
 	}
 	return r.composite(e)
+}
+
+// traversal compiles a name with what follows it.
+func (r *rewriter) traversal(e *hclsyntax.ScopeTraversalExpr) hclsyntax.Expression {
+	if r.isLocal(e.Traversal.RootName()) {
+		if over := r.loopOver(e.Traversal.RootName()); over != nil {
+			r.selectsOutput(over, e.Traversal[1:], true)
+		}
+		return expr.NewLoopVar(e)
+	}
+	ref, ok := r.resolve(e)
+	if !ok || !r.allowed(ref) || !r.staticOnly(ref) || !r.keyed(ref) {
+		return expr.UnknownAt(e.SrcRange)
+	}
+	if ref.Root != expr.RootLocal {
+		r.c.varies()
+	}
+	r.note(ref, instancesOf(ref))
+	r.selects(ref, ref.Rest)
+	if ref.Root == expr.RootLocal {
+		r.selectsOutput(ref, ref.Rest, false)
+	}
+	return ref
+}
+
+// index compiles collection[key]. Of a repeated declaration it selects one instance, without
+// building the others.
+func (r *rewriter) index(e *hclsyntax.IndexExpr) hclsyntax.Expression {
+	n := *e
+	n.Key = r.node(e.Key)
+	target := r.indexable(e.Collection)
+	if target == nil {
+		n.Collection = r.node(e.Collection)
+		return &expr.Index{IndexExpr: &n}
+	}
+	if !r.noteIndexed(target, n.Key, e.SrcRange) {
+		return expr.UnknownAt(e.SrcRange)
+	}
+	n.Collection = target
+	return &expr.Index{IndexExpr: &n, Target: target}
+}
+
+// relative compiles source.rest. Of one instance of a module it evaluates only the output.
+func (r *rewriter) relative(e *hclsyntax.RelativeTraversalExpr) hclsyntax.Expression {
+	n := *e
+	if ix, ok := e.Source.(*hclsyntax.IndexExpr); ok {
+		if target := r.indexable(ix.Collection); target != nil && target.Root == expr.RootCall {
+			return r.outputOf(target, ix, &n)
+		}
+	}
+	n.Source = r.node(e.Source)
+	if ix, ok := n.Source.(*expr.Index); ok {
+		if ix.Target != nil {
+			r.selects(ix.Target, n.Traversal)
+		} else if whole, ok := ix.Collection.(*expr.Ref); ok && len(whole.Rest) == 0 {
+			r.selectsOutput(whole, n.Traversal, true)
+		}
+	}
+	return &expr.Relative{RelativeTraversalExpr: &n}
+}
+
+// outputOf compiles module.c[key].output.rest.
+func (r *rewriter) outputOf(target *expr.Ref, ix *hclsyntax.IndexExpr, n *hclsyntax.RelativeTraversalExpr) hclsyntax.Expression {
+	key := r.node(ix.Key)
+	name, rest, ok := expr.Attribute(n.Traversal)
+	if !ok {
+		n.Source = r.node(n.Source)
+		return &expr.Relative{RelativeTraversalExpr: n}
+	}
+	target.Output, target.Rest = name, rest
+	if !r.noteIndexed(target, key, n.SrcRange) {
+		return expr.UnknownAt(n.SrcRange)
+	}
+	inner := *ix
+	inner.Key, inner.Collection = key, target
+	n.Source = &inner
+	return &expr.OutputOf{RelativeTraversalExpr: n, Target: target, Key: key, KeyAt: ix.BracketRange}
 }
 
 // composite compiles constructors and templates.
@@ -164,32 +234,6 @@ func (r *rewriter) forExpr(e *hclsyntax.ForExpr) hclsyntax.Expression {
 		}
 	})
 	return &expr.For{ForExpr: &n}
-}
-
-// within runs f with more local names.
-func (r *rewriter) within(names locals, f func()) {
-	r.locals = append(r.locals, names)
-	f()
-	r.locals = r.locals[:len(r.locals)-1]
-}
-
-func (r *rewriter) isLocal(name string) bool {
-	for _, names := range r.locals {
-		if _, ok := names[name]; ok {
-			return true
-		}
-	}
-	return false
-}
-
-// loopOver is what the loop that a local name belongs to goes over, if that is something whole.
-func (r *rewriter) loopOver(name string) *expr.Ref {
-	for _, names := range slices.Backward(r.locals) {
-		if over, ok := names[name]; ok {
-			return over
-		}
-	}
-	return nil
 }
 
 func (r *rewriter) splat(e *hclsyntax.SplatExpr) hclsyntax.Expression {

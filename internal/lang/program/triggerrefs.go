@@ -4,17 +4,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 )
-
-// Trigger is a compiled entry of replace_triggered_by.
-type Trigger struct {
-	Target *expr.Ref
-	Key    hclsyntax.Expression // nil: none, or constant in target
-	Rest   hcl.Traversal
-	At     diag.Range
-}
 
 // triggers compiles replace_triggered_by.
 func (c *compiler) triggers(d *Def, pl AllowedRefs) {

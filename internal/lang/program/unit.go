@@ -1,11 +1,16 @@
 package program
 
 import (
+	"cmp"
 	"iter"
 	"maps"
 	"slices"
+	"strings"
+	"sync"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
@@ -66,6 +71,39 @@ type Def struct {
 	Once           *shared     // of a constant: where its value is kept (constants.go)
 }
 
+// use is a reference inside a unit, from the declaration that has it.
+type use struct {
+	local  int32
+	output string // of a call: one output; "" for all of it
+	why    Use
+	hint   KeyHint
+	fixed  addr.Key
+	at     diag.Range
+}
+
+// OutputUse is a place where an output of a module is selected by its name.
+type OutputUse struct {
+	Of   int32 // the call, or a local that may be the whole of one
+	Name string
+	Each bool // of a local: it is selected from one instance, or from each
+	At   diag.Range
+}
+
+// selection is a reference to an attribute of a resource, of any instance: what Bind holds
+// against the schema. A reference inside try or can counts as well: an attribute that no version of
+// the object has is a mistake everywhere.
+type selection struct {
+	From   int32 // the declaration that refers; -1 if it is none
+	Target *expr.Ref
+	Rest   hcl.Traversal
+}
+
+// selections finds what a declaration selects of another of its unit.
+type selections struct {
+	once sync.Once
+	by   map[[2]int32][]cty.Path // from, target
+}
+
 // argument is an input of a module call.
 type argument struct {
 	rawAttr
@@ -77,6 +115,44 @@ type argument struct {
 type Condition struct {
 	*config.Condition
 	Test, Message hclsyntax.Expression
+}
+
+// Trigger is a compiled entry of replace_triggered_by.
+type Trigger struct {
+	Target *expr.Ref
+	Key    hclsyntax.Expression // nil: none, or constant in target
+	Rest   hcl.Traversal
+	At     diag.Range
+}
+
+// ImportBlock is a compiled import block.
+type ImportBlock struct {
+	Config       *config.Import
+	ID, Identity hclsyntax.Expression
+	ForEach      hclsyntax.Expression
+	ModuleKeys   []hclsyntax.Expression // in the address, of each module call on the way; nil where there is none
+	Key          hclsyntax.Expression   // of the resource
+	Def          *Def                   // carries for_each and the references
+}
+
+// Target is the resource that an import block names, seen from the module that has the block.
+func (b *ImportBlock) Target(m addr.Module) addr.Resource {
+	r := b.Config.Resource
+	r.Module = m.Join(r.Module)
+	return r
+}
+
+// shared is a place in the program for the one value of a constant. What is put there, and how it is computed, is
+// the business of frames.
+type shared struct {
+	once sync.Once
+	cell any
+}
+
+// Get gives what is kept, made when first asked for.
+func (s *shared) Get(make func() any) any {
+	s.once.Do(func() { s.cell = make() })
+	return s.cell
 }
 
 // Index finds a declaration by kind and name.
@@ -152,6 +228,25 @@ func (u *Unit) outputs() iter.Seq[int32] {
 		for i := first; i < first+int32(len(u.Module.Outputs)) && yield(i); i++ {
 		}
 	}
+}
+
+func compareNames(a, b config.Name) int {
+	return cmp.Or(cmp.Compare(a.Mode, b.Mode), strings.Compare(a.Type, b.Type), strings.Compare(a.Name, b.Name))
+}
+
+func compareProviderNames(a, b config.ProviderName) int {
+	return cmp.Or(strings.Compare(a.Local, b.Local), strings.Compare(a.Alias, b.Alias))
+}
+
+func (u *Unit) selects(from, target int32) []cty.Path {
+	u.selected.once.Do(func() {
+		u.selected.by = map[[2]int32][]cty.Path{}
+		for _, s := range u.Paths {
+			k := [2]int32{s.From, s.Target.Local}
+			u.selected.by[k] = append(u.selected.by[k], expr.Path(s.Rest))
+		}
+	})
+	return u.selected.by[[2]int32{from, target}]
 }
 
 // When says which conditions of a declaration are meant.

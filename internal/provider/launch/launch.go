@@ -44,54 +44,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
-// The time a program has to make itself known, unless Processes says otherwise, and the time it
-// has to end once it is asked to.
-var (
-	startTime = 60 * time.Second
-	endTime   = 5 * time.Second
-	graceTime = 2 * time.Second // of that, when it has said that it will
-)
-
 // handshake tells a program that it was started as a plugin, by a client that speaks the protocol.
 // The cookie is the protocol's and the same for all clients; it is no secret.
 var handshake = plugin.HandshakeConfig{
 	MagicCookieKey:   "TF_PLUGIN_MAGIC_COOKIE",
 	MagicCookieValue: "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2",
-}
-
-// Processes starts providers as processes. Its fields are set before the first Start and not
-// changed afterwards.
-type Processes struct {
-	// Find says where the program of a provider is. Its errors are passed on as they are.
-	Find func(addr.Provider) (path string, err error)
-	// VersionOf says which version of the provider that is, for messages. May be nil: then it is
-	// read off the file's name, where it is in there.
-	VersionOf func(addr.Provider) string
-	// Kept has what a provider said of its schemas to an earlier command; nil if nothing may be kept.
-	// May be nil itself.
-	Kept func(addr.Provider) wire.Kept
-	// Reattach are running processes to use instead, by the canonical address of the provider.
-	Reattach map[addr.Provider]Reattach
-	// Log takes what a process writes, one line at a time without its end, with the level it has
-	// ("trace", "debug", "info", "warn", "error"). It is called from several goroutines. Nil: it is
-	// thrown away.
-	Log func(p addr.Provider, level, line string)
-	// Env is our environment as "name=value"; nil: that of the process.
-	Env []string
-	// Quiet tells providers not to write log lines. SDKs write some for every call unless told
-	// otherwise, which costs the provider and us more than the call.
-	Quiet bool
-	// Complete makes calls with grpc-go, a complete implementation of gRPC, instead of package rpc.
-	Complete bool
-	// Version is the version of the program that providers are to work for, such as
-	// "1.12.0".
-	Version string
-	// StartTime is how long a program may take to make itself known; 0: a minute.
-	StartTime time.Duration
-	// Through starts programs; nil: Start does.
-	Through func(ctx context.Context, program Program, log func(level, line string)) (*Running, error)
-	// Over says that no more are started, and all have ended. May be nil.
-	Over func() error
 }
 
 // Program is one to start: all that another process needs to know to start it in the place of this one.

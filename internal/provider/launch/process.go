@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net"
 	"os/exec"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/provider/wire"
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
@@ -33,6 +35,14 @@ type process struct {
 	how   string        // it ended
 	alone bool          // it was not killed before
 }
+
+// The time a program has to make itself known, unless Processes says otherwise, and the time it
+// has to end once it is asked to.
+var (
+	startTime = 60 * time.Second
+	endTime   = 5 * time.Second
+	graceTime = 2 * time.Second // of that, when it has said that it will
+)
 
 // Start runs the program.
 func (p *process) Start(context.Context) error {
@@ -206,4 +216,47 @@ func (f *firstLine) text() (string, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return string(bytes.TrimRight(f.buf, "\r")), f.newline || len(f.buf) == lineMax
+}
+
+// Reattach is a running provider process that another program started and will end.
+type Reattach struct {
+	Named addr.Provider // as the key has it, with the registry host that its user writes
+	Test  bool          // a test program runs it, to look at what it does
+	Major int           // of the protocol: 5 or 6
+	Addr  net.Addr      // where it listens, without TLS
+}
+
+// Processes starts providers as processes. Its fields are set before the first Start and not
+// changed afterwards.
+type Processes struct {
+	// Find says where the program of a provider is. Its errors are passed on as they are.
+	Find func(addr.Provider) (path string, err error)
+	// VersionOf says which version of the provider that is, for messages. May be nil: then it is
+	// read off the file's name, where it is in there.
+	VersionOf func(addr.Provider) string
+	// Kept has what a provider said of its schemas to an earlier command; nil if nothing may be kept.
+	// May be nil itself.
+	Kept func(addr.Provider) wire.Kept
+	// Reattach are running processes to use instead, by the canonical address of the provider.
+	Reattach map[addr.Provider]Reattach
+	// Log takes what a process writes, one line at a time without its end, with the level it has
+	// ("trace", "debug", "info", "warn", "error"). It is called from several goroutines. Nil: it is
+	// thrown away.
+	Log func(p addr.Provider, level, line string)
+	// Env is our environment as "name=value"; nil: that of the process.
+	Env []string
+	// Quiet tells providers not to write log lines. SDKs write some for every call unless told
+	// otherwise, which costs the provider and us more than the call.
+	Quiet bool
+	// Complete makes calls with grpc-go, a complete implementation of gRPC, instead of package rpc.
+	Complete bool
+	// Version is the version of the program that providers are to work for, such as
+	// "1.12.0".
+	Version string
+	// StartTime is how long a program may take to make itself known; 0: a minute.
+	StartTime time.Duration
+	// Through starts programs; nil: Start does.
+	Through func(ctx context.Context, program Program, log func(level, line string)) (*Running, error)
+	// Over says that no more are started, and all have ended. May be nil.
+	Over func() error
 }

@@ -16,14 +16,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/wire"
 )
 
-// Reattach is a running provider process that another program started and will end.
-type Reattach struct {
-	Named addr.Provider // as the key has it, with the registry host that its user writes
-	Test  bool          // a test program runs it, to look at what it does
-	Major int           // of the protocol: 5 or 6
-	Addr  net.Addr      // where it listens, without TLS
-}
-
 // ParseReattach reads the value of TF_REATTACH_PROVIDERS: processes by address of the provider.
 // The result is keyed by canonical address, so that keys with the name of either registry serve
 // both, and keys with the legacy namespace "-", which test programs write beside the real ones,

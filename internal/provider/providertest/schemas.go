@@ -3,12 +3,38 @@ package providertest
 import (
 	"context"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/schema"
+)
+
+// Contract is what Run needs to know of the way to the provider under test.
+type Contract struct {
+	// Open puts the client under test in front of a provider.
+	Open func(t *testing.T, far provider.Provider) provider.Provider
+	// FlatTypes: attributes with attributes inside cannot be described (protocol 5).
+	FlatTypes bool
+}
+
+func equal(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if d := cmp.Diff(want, got, Compare); d != "" {
+		t.Errorf("%s (-want +got):\n%s", what, d)
+	}
+}
+
+var (
+	someAddr = addr.Provider{Host: addr.DefaultHost, Namespace: "acme", Type: "playground"}
+	secret   = []byte("\x00private\xff")
+	someTime = time.Date(2031, 2, 3, 4, 5, 6, 789, time.UTC)
+	bothWays = provider.Dynamic{Msgpack: []byte("\x81\xa1a\xc0"), JSON: []byte(`{"a":null}`)}
 )
 
 // schemas: everything a provider describes arrives, each type when it is asked for.
@@ -128,4 +154,18 @@ func nestedAttrs(inside []*schema.Attr) []*schema.Attr {
 		}}},
 		{Name: "in_single", Type: inner, Optional: true, WriteOnly: true, Deprecated: true, Deprecation: "no more", Object: &schema.Object{Nesting: schema.Single, Attrs: plain}},
 	}
+}
+
+// Compare are options of cmp for what providers deal in.
+var Compare = cmp.Options{
+	cmp.Comparer(func(a, b cty.Type) bool {
+		if a == cty.NilType || b == cty.NilType {
+			return a == cty.NilType && b == cty.NilType
+		}
+		return a.Equals(b)
+	}),
+	cmp.Comparer(func(a, b cty.PathStep) bool { return cty.Path{a}.Equals(cty.Path{b}) }),
+	cmpopts.IgnoreUnexported(schema.Block{}),
+	cmpopts.IgnoreFields(diag.Diagnostic{}, "Foreign"), // who passes a diagnostic on says where it is from
+	cmpopts.EquateEmpty(),
 }

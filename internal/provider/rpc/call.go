@@ -3,7 +3,6 @@ package rpc
 import (
 	"context"
 	"encoding/binary"
-	"sync"
 
 	"golang.org/x/net/http2"
 	"google.golang.org/grpc"
@@ -11,42 +10,6 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 )
-
-// stream is one call under way. Its fields are guarded by the connection's lock while it is among
-// the streams; afterwards it is the caller's.
-type stream struct {
-	window   int64         // bytes that the server still takes
-	answer   []byte        // what came so far of the message, with its prefix
-	answered bool          // the message is whole
-	hear     func([]byte)  // set for a stream of messages: gets each
-	over     chan struct{} // has an element when the call is over
-	ended    bool
-	err      error // how it ended
-	request  []byte
-}
-
-var streams = sync.Pool{New: func() any { return &stream{over: make(chan struct{}, 1)} }}
-
-// free gives a stream back that is over. Long buffers are left to the collector.
-func (s *stream) free() {
-	const long = 64 << 10
-	if cap(s.answer) > long {
-		s.answer = nil
-	}
-	if cap(s.request) > long {
-		s.request = nil
-	}
-	*s = stream{answer: s.answer[:0], request: s.request[:0], over: s.over}
-	streams.Put(s)
-}
-
-// end lets the caller go on. The caller of end holds the lock.
-func (s *stream) end(err error) {
-	if !s.ended {
-		s.ended, s.err = true, err
-		s.over <- struct{}{}
-	}
-}
 
 // prefix is the length of what stands before a message: a byte that says whether it is compressed,
 // and four for its length.

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -9,7 +10,6 @@ import (
 	"strconv"
 
 	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -58,6 +58,22 @@ func (c *Conn) later() {
 			c.flush()
 			return nil
 		})
+	}
+}
+
+// read takes what the server sends until the connection ends, and says why it did.
+func (c *Conn) read() error {
+	f := http2.NewFramer(nil, bufio.NewReaderSize(c.net, 32<<10))
+	f.SetReuseFrames()
+	f.SetMaxReadFrameSize(16384) // longer ones have to be allowed first
+	for {
+		x, err := f.ReadFrame()
+		if err == nil {
+			err = c.take(x, f)
+		}
+		if err != nil {
+			return status.Errorf(codes.Unavailable, "error reading from server: %v", err)
+		}
 	}
 }
 
@@ -176,24 +192,6 @@ func (s *stream) append(b []byte, max int) error {
 
 // size is the length of the message, once its prefix is there.
 func (s *stream) size() int { return int(binary.BigEndian.Uint32(s.answer[1:])) }
-
-// fields are those header fields of one block that mean something here.
-type fields struct {
-	http    string // :status
-	code    string // grpc-status
-	message string // grpc-message
-}
-
-func (f *fields) add(h hpack.HeaderField) {
-	switch h.Name {
-	case ":status":
-		f.http = h.Value
-	case "grpc-status":
-		f.code = h.Value
-	case "grpc-message":
-		f.message = h.Value
-	}
-}
 
 // takeHeaders takes what stands before an answer, or after it. Every block has to be decoded, also
 // those of calls that were given up: the server goes by what it has sent before.

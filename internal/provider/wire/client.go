@@ -1,8 +1,6 @@
 package wire
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -11,7 +9,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/wire/wirepb"
 )
@@ -48,6 +45,35 @@ type client struct {
 	lost    atomic.Bool // the process has ended, as a call found out
 }
 
+// onceSchemas is what the process described, asked for once, however many ask at a time.
+type onceSchemas struct {
+	turn chan struct{} // full while a caller asks
+	done atomic.Pointer[described]
+}
+
+type described struct {
+	schemas *provider.Schemas
+	diags   provider.Diags
+}
+
+// Kept is where the answers of a provider about its schemas stay from one command to the next. What
+// is stored is good for the same package in the same circumstances only; an implementation sees
+// to that, and that Load gives all of what was stored, or nil. Answers are stored if they gave no
+// diagnostics and if the provider does not rely on being asked (SchemaOptional).
+type Kept interface {
+	// Load gives what was stored, nil if that is nothing.
+	Load() []byte
+	// Store keeps answers for other commands.
+	Store(answers []byte)
+}
+
+// response is an answer of the protocol.
+type response[T any] interface {
+	*T
+	proto.Message
+	GetDiagnostics() []*wirepb.Diagnostic
+}
+
 // Lost reports whether a call found the process gone: no other will be answered.
 func (c *client) Lost() bool { return c.lost.Load() }
 
@@ -75,82 +101,18 @@ func (c *client) String() string {
 	return "provider " + c.addr.String() + " (version " + c.opts.Version + ")"
 }
 
-// response is an answer of the protocol.
-type response[T any] interface {
-	*T
-	proto.Message
-	GetDiagnostics() []*wirepb.Diagnostic
-}
+// window is how much a provider may send before we have read it. The default of 64 KiB makes a
+// schema of several megabytes wait for acknowledgements; the connection is local, so that a
+// larger one costs nothing.
+const window = 4 << 20
 
-// ask makes one call. The answer is nil, which has no fields, where none came; what went wrong on the way is a
-// diagnostic like the provider's own.
-func ask[T any, R response[T]](ctx context.Context, c *client, m method, req proto.Message) (R, provider.Diags) {
-	resp, _, ds := effect[T, R](ctx, c, m, req)
-	return resp, ds
-}
-
-// effect makes a call that makes something. It also says whether the call was made and no answer to
-// it can be read: what has become of it is not known then.
-func effect[T any, R response[T]](ctx context.Context, c *client, m method, req proto.Message) (resp R, unanswered bool, _ provider.Diags) {
-	begun := !c.lost.Load() && ctx.Err() == nil
-	resp = new(T)
-	if err := c.conn.Invoke(ctx, c.methods[m], req, resp); err != nil {
-		return nil, begun && silent(err), provider.Diags{c.fault(ctx, m, err)}
+// DialOptions are what every connection to a provider needs, however it is made.
+func DialOptions() []grpc.DialOption {
+	return []grpc.DialOption{
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(MaxMessage), grpc.MaxCallSendMsgSize(MaxMessage)),
+		grpc.WithInitialWindowSize(window),
+		grpc.WithInitialConnWindowSize(4 * window),
+		grpc.WithDisableServiceConfig(),
+		grpc.WithDisableRetry(), // a call that changes something must not be made twice
 	}
-	return resp, false, c.diags(resp.GetDiagnostics())
-}
-
-// Stop asks the provider to give up what it is doing.
-func (c *client) Stop(ctx context.Context) error {
-	var resp wirepb.StopProvider_Response
-	if err := c.conn.Invoke(ctx, c.methods[stopProvider], &wirepb.StopProvider_Request{}, &resp); err != nil {
-		return c.fault(ctx, stopProvider, err)
-	}
-	if resp.Error != "" {
-		return errors.New(resp.Error)
-	}
-	return nil
-}
-
-// Shutdown ends the process.
-func (c *client) Shutdown() error { return c.close() }
-
-// ValidateConfig checks the provider's settings. Only major 5 gives them back; in major 6 they
-// are what they were.
-func (c *client) ValidateConfig(ctx context.Context, config provider.Dynamic) (provider.Dynamic, provider.Diags) {
-	resp, ds := ask[wirepb.ValidateProviderConfig_Response](ctx, c, validateProvider,
-		&wirepb.ValidateProviderConfig_Request{Config: toDynamic(config)})
-	switch prepared := fromDynamic(resp.GetPreparedConfig()); {
-	case resp == nil:
-		return provider.Dynamic{}, ds
-	case c.major == 5 && !isZero(prepared):
-		return prepared, ds
-	}
-	return config, ds
-}
-
-// Configure hands the settings over.
-func (c *client) Configure(ctx context.Context, config provider.Dynamic, allow provider.Allow) provider.Diags {
-	_, ds := ask[wirepb.ConfigureProvider_Response](ctx, c, configure, &wirepb.ConfigureProvider_Request{
-		TerraformVersion: c.opts.Terraform, Config: toDynamic(config), ClientCapabilities: capabilities(allow),
-	})
-	return ds
-}
-
-// Validate checks the configuration of an object.
-func (c *client) Validate(ctx context.Context, mode addr.Mode, typ string, config provider.Dynamic) (ds provider.Diags) {
-	switch value := toDynamic(config); mode {
-	case addr.Managed:
-		_, ds = ask[wirepb.ValidateResourceConfig_Response](ctx, c, validateResource,
-			&wirepb.ValidateResourceConfig_Request{TypeName: typ, Config: value, ClientCapabilities: capabilities(provider.Allow{})})
-	case addr.Data:
-		_, ds = ask[wirepb.ValidateDataResourceConfig_Response](ctx, c, validateData,
-			&wirepb.ValidateDataResourceConfig_Request{TypeName: typ, Config: value})
-	case addr.Ephemeral:
-		_, ds = ask[wirepb.ValidateEphemeralResourceConfig_Response](ctx, c, validateEphemeral,
-			&wirepb.ValidateEphemeralResourceConfig_Request{TypeName: typ, Config: value})
-	default:
-		ds = provider.Diags{diag.Errorf("Plugin error", "There is no validation of objects of mode %s.", mode)}
-	}
-	return ds
 }

@@ -8,49 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/provider"
 )
-
-// Kept is where the answers of a provider about its schemas stay from one command to the next. What
-// is stored is good for the same package in the same circumstances only; an implementation sees
-// to that, and that Load gives all of what was stored, or nil. Answers are stored if they gave no
-// diagnostics and if the provider does not rely on being asked (SchemaOptional).
-type Kept interface {
-	// Load gives what was stored, nil if that is nothing.
-	Load() []byte
-	// Store keeps answers for other commands.
-	Store(answers []byte)
-}
-
-// kept is what was kept; nil if that is nothing, or cannot be used.
-func (c *client) kept() *provider.Schemas {
-	if c.opts.Kept == nil {
-		return nil
-	}
-	raw, ok := decodeKept(c.opts.Kept.Load())
-	if !ok || raw.major != c.major {
-		return nil
-	}
-	s, ds := c.decodeAnswers(raw)
-	if len(ds) > 0 {
-		return nil
-	}
-	return s
-}
-
-// Described is what provider.Schemas.Part has written of a provider; nil if that cannot be used.
-func Described(part []byte, p addr.Provider) *provider.Schemas {
-	raw, ok := decodeKept(part)
-	if !ok || tables[raw.major] == nil {
-		return nil
-	}
-	c := &client{major: raw.major, methods: tables[raw.major], addr: p}
-	s, ds := c.decodeAnswers(raw)
-	if ds.HasErrors() {
-		return nil
-	}
-	return s
-}
 
 // answers are what a provider answers to getSchema and to getIdentities, encoded.
 type answers struct {

@@ -3,7 +3,6 @@ package wire
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -17,17 +16,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/wire/wirepb"
 	"github.com/lethe-iac/lethe/internal/schema"
 )
-
-// onceSchemas is what the process described, asked for once, however many ask at a time.
-type onceSchemas struct {
-	turn chan struct{} // full while a caller asks
-	done atomic.Pointer[described]
-}
-
-type described struct {
-	schemas *provider.Schemas
-	diags   provider.Diags
-}
 
 // Schemas gives everything the provider describes. Only an answer, or a failure that is not the
 // caller's own giving up, is kept.
@@ -199,4 +187,34 @@ func (c *client) malformed(m method, err error) diag.Diagnostic {
 
 func (c *client) unusable(what string, err error) diag.Diagnostic {
 	return diag.Errorf("Plugin error", "The %s describes %s in a way that cannot be used: %s. This is a bug in the provider.", c, what, err)
+}
+
+// kept is what was kept; nil if that is nothing, or cannot be used.
+func (c *client) kept() *provider.Schemas {
+	if c.opts.Kept == nil {
+		return nil
+	}
+	raw, ok := decodeKept(c.opts.Kept.Load())
+	if !ok || raw.major != c.major {
+		return nil
+	}
+	s, ds := c.decodeAnswers(raw)
+	if len(ds) > 0 {
+		return nil
+	}
+	return s
+}
+
+// Described is what provider.Schemas.Part has written of a provider; nil if that cannot be used.
+func Described(part []byte, p addr.Provider) *provider.Schemas {
+	raw, ok := decodeKept(part)
+	if !ok || tables[raw.major] == nil {
+		return nil
+	}
+	c := &client{major: raw.major, methods: tables[raw.major], addr: p}
+	s, ds := c.decodeAnswers(raw)
+	if ds.HasErrors() {
+		return nil
+	}
+	return s
 }

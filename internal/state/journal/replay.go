@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"crypto/cipher"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,22 +11,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/disk"
 )
-
-// Recovery is what a journal tells.
-type Recovery struct {
-	Header   Header
-	Snapshot *state.Snapshot // the base with all recorded changes; the base itself if there are none
-	Changes  int             // recorded changes
-	Unknown  []Unknown       // calls without a recorded outcome, in the order they were made
-	Leases   []Lease         // not closed as far as is known, in the order they were opened
-	Damaged  int             // bytes that could not be read between those that could
-	Missing  int             // records that could not be read
-	Written  bool            // the base holds all this already: the run was lost after writing it
-
-	key  cipher.AEAD // what its records are encrypted under; nil: they are not
-	next uint32      // the number of the next record
-	ops  Op          // the last one that was given
-}
 
 // MismatchError says that a journal is about another state than the one that is there.
 type MismatchError struct {
@@ -43,8 +26,6 @@ func (e *MismatchError) Error() string {
 // ErrNothing says that a journal holds no whole record, not even its header: no call was made
 // under it, because the first intent is durable only after the header.
 var ErrNothing = errors.New("the journal holds nothing")
-
-var errEncrypted = errors.New("the journal is encrypted, and no encryption is configured for the state beside it: configure the one that the run had")
 
 // Replay applies a journal to the state it is about, as that was read (nil if there is none).
 // Records that are damaged or torn are left out; an intent whose result was in one of them is

@@ -6,8 +6,11 @@ import (
 	"crypto/cipher"
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
 )
+
+var errEncrypted = errors.New("the journal is encrypted, and no encryption is configured for the state beside it: configure the one that the run had")
 
 // newKey makes the key of a journal, and the payload of the record that has it; nil where nothing is encrypted.
 func newKey(s Sealing) (key cipher.AEAD, payload []byte, err error) {

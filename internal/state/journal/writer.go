@@ -47,6 +47,22 @@ type Writer struct {
 	vain, skip int           // see batchWait
 }
 
+// Recovery is what a journal tells.
+type Recovery struct {
+	Header   Header
+	Snapshot *state.Snapshot // the base with all recorded changes; the base itself if there are none
+	Changes  int             // recorded changes
+	Unknown  []Unknown       // calls without a recorded outcome, in the order they were made
+	Leases   []Lease         // not closed as far as is known, in the order they were opened
+	Damaged  int             // bytes that could not be read between those that could
+	Missing  int             // records that could not be read
+	Written  bool            // the base holds all this already: the run was lost after writing it
+
+	key  cipher.AEAD // what its records are encrypted under; nil: they are not
+	next uint32      // the number of the next record
+	ops  Op          // the last one that was given
+}
+
 // batch is records that are written together.
 type batch struct {
 	data    []byte

@@ -15,6 +15,23 @@ type Tries struct {
 	Shortest, Longest time.Duration // between two attempts; each is twice the one before
 }
 
+// Do does something until it is answered.
+func (t Tries) Do(ctx context.Context, do func() error) error {
+	pause := t.Shortest
+	for n := 0; ; n++ {
+		err := do()
+		if !unanswered(err) || n == t.Again || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause/2 + rand.N(pause/2+1)):
+		}
+		pause = min(2*pause, t.Longest)
+	}
+}
+
 // Careful makes requests of a store again that got no answer (UnansweredError). What was written by one
 // may be there all the same, so it looks before it writes again: a state that is there already was
 // written, one that is neither that nor the former is of another writer.
@@ -32,30 +49,15 @@ type careful struct {
 	tries Tries
 }
 
+// Unwrap implements Wrapper.
+func (c *careful) Unwrap() Store { return c.Remote }
+
 // longestUnlock is how long giving a lock back may take, attempts included.
 const longestUnlock = time.Minute
 
-// try does something until it is answered.
-func (c *careful) try(ctx context.Context, do func() error) error {
-	pause := c.tries.Shortest
-	for n := 0; ; n++ {
-		err := do()
-		var unanswered *UnansweredError
-		if !errors.As(err, &unanswered) || n == c.tries.Again || ctx.Err() != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(pause/2 + rand.N(pause/2+1)):
-		}
-		pause = min(2*pause, c.tries.Longest)
-	}
-}
-
 // Get implements Store.
 func (c *careful) Get(ctx context.Context, workspace string) (data []byte, v Version, err error) {
-	err = c.try(ctx, func() error {
+	err = c.tries.Do(ctx, func() error {
 		data, v, err = c.Remote.Get(ctx, workspace)
 		return err
 	})
@@ -64,7 +66,7 @@ func (c *careful) Get(ctx context.Context, workspace string) (data []byte, v Ver
 
 // List implements Store.
 func (c *careful) List(ctx context.Context) (names []string, err error) {
-	err = c.try(ctx, func() error {
+	err = c.tries.Do(ctx, func() error {
 		names, err = c.Remote.List(ctx)
 		return err
 	})
@@ -73,13 +75,13 @@ func (c *careful) List(ctx context.Context) (names []string, err error) {
 
 // Delete implements Store.
 func (c *careful) Delete(ctx context.Context, workspace string) error {
-	return c.try(ctx, func() error { return c.Remote.Delete(ctx, workspace) })
+	return c.tries.Do(ctx, func() error { return c.Remote.Delete(ctx, workspace) })
 }
 
 // Put implements Store.
 func (c *careful) Put(ctx context.Context, workspace string, data []byte, prev Version) (v Version, err error) {
 	lost := false
-	err = c.try(ctx, func() error {
+	err = c.tries.Do(ctx, func() error {
 		if lost {
 			have, now, err := c.Remote.Get(ctx, workspace)
 			switch {
@@ -106,7 +108,7 @@ func (c *careful) Put(ctx context.Context, workspace string, data []byte, prev V
 // Lock implements Store.
 func (c *careful) Lock(ctx context.Context, workspace string, who LockInfo) (func(context.Context) error, error) {
 	var unlock func(context.Context) error
-	err := c.try(ctx, func() (err error) {
+	err := c.tries.Do(ctx, func() (err error) {
 		unlock, err = c.Remote.Lock(ctx, workspace, who)
 		return err
 	})
@@ -129,7 +131,7 @@ func (c *careful) Break(ctx context.Context, workspace, id string) error {
 // another, was given back by that.
 func (c *careful) settle(ctx context.Context, unlock func() error) error {
 	lost := false
-	return c.try(ctx, func() error {
+	return c.tries.Do(ctx, func() error {
 		err := unlock()
 		var held *LockError
 		if lost && errors.As(err, &held) {

@@ -51,7 +51,8 @@ type LocalOptions struct {
 const NoBackup = "-"
 
 // Local is the store in files of this machine. States are replaced whole (package disk) and are
-// 0600; before the first Put of each workspace the old state is copied to a backup beside it.
+// 0600; before the first Put of each workspace the old state is copied to a backup beside it, and kept
+// as a former state (history.go).
 //
 // The lock is on the state file itself, as Terraform and OpenTofu have it, so that one of them and we keep
 // each other out. Two things follow from replacing the file while it is locked. The new file is
@@ -214,7 +215,7 @@ func (l *Local) Put(_ context.Context, workspace string, data []byte, prev Versi
 	if versionOf(now) != prev {
 		return "", &StaleError{Workspace: workspace, Missing: now == nil}
 	}
-	if err := l.backup(workspace, path); err != nil {
+	if err := l.backup(workspace, path, now); err != nil {
 		return "", err
 	}
 	if err := l.replace(workspace, path, data); err != nil {
@@ -225,13 +226,20 @@ func (l *Local) Put(_ context.Context, workspace string, data []byte, prev Versi
 
 func unwritable(err error) error { return fmt.Errorf("the state cannot be written: %w", err) }
 
-// backup copies what the first Put will overwrite.
-func (l *Local) backup(workspace, path string) error {
+// backup copies what the first Put will overwrite. What a later one will is kept as a former state.
+func (l *Local) backup(workspace, path string, now []byte) error {
 	l.mu.Lock()
 	done := l.backups[workspace]
 	l.mu.Unlock()
 	to := l.BackupFile(workspace)
-	if done || to == "" {
+	if to == "" {
+		return nil
+	}
+	info, unseen := l.fs.Stat(path)
+	if done {
+		if unseen == nil {
+			l.keep(workspace, "", now, info.ModTime())
+		}
 		return nil
 	}
 	old, err := l.read(path)
@@ -243,6 +251,9 @@ func (l *Local) backup(workspace, path string) error {
 	}
 	if err != nil {
 		return fmt.Errorf("the state was not written, because its backup could not be: %w", err)
+	}
+	if unseen == nil {
+		l.keep(workspace, to, old, info.ModTime())
 	}
 	l.mu.Lock()
 	l.backups[workspace] = true

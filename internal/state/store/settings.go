@@ -1,7 +1,9 @@
 package store
 
 import (
+	"context"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +23,15 @@ type Settings struct {
 	Agent  string              // how a client names itself to servers; "": as its library does
 	Schema *schema.Block       // of Config; may be nil
 	Learn  func(text string)   // called with each value of a sensitive setting; may be nil
+	Hosts  Hosts               // for stores of services that have a host; may be nil
+}
+
+// Hosts know what hosts offer, and who asks them.
+type Hosts interface {
+	// Service finds the base address of a service of a host, such as "tfe.v2", ending in a slash.
+	Service(ctx context.Context, host, service string) (*url.URL, error)
+	// Token is what the user has for a host; "" for nothing.
+	Token(ctx context.Context, host string) (string, error)
 }
 
 // Schema is that of a driver's settings, in any order.

@@ -68,6 +68,36 @@ type Filer interface {
 	File(workspace string) string
 }
 
+// Governed is a store whose service has a say in what is done with a workspace.
+type Governed interface {
+	// Permit reports why something is not to be done: runs says that it plans or applies, and not only works with the
+	// state; version is that of the language whose states are written, "" if it is no matter.
+	Permit(ctx context.Context, workspace string, runs bool, version string) error
+}
+
+// Namer is a store with one workspace, which has a name.
+type Namer interface {
+	// Only is that name; "" where it is the default one, or where there are more.
+	Only() string
+	// Prepare makes it where it is not there yet.
+	Prepare(ctx context.Context) error
+}
+
+// Sharer is a store that may keep its states in the place of another, in another form.
+type Sharer interface {
+	// Share gives both stores as those that states are moved between, one after the other, if they have one
+	// place: a state that was moved is no more in the source, one that was not is not yet in the target, and
+	// the locks of the source are those of the target. They are nil if the form is the same, too, so that
+	// there is nothing to move.
+	Share(from Store) (source, target Store, ok bool)
+}
+
+// Plain is a store that cannot keep what is encrypted.
+type Plain interface {
+	// Plain says why, as the end of a sentence.
+	Plain() string
+}
+
 // StaleError says that the state changed since it was read.
 type StaleError struct {
 	Workspace string

@@ -13,11 +13,15 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/subprocess"
 	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
 const (
@@ -233,4 +237,64 @@ func (t *tail) text() string {
 		_, s, _ = strings.Cut(s, "\n")
 	}
 	return s
+}
+
+// resultOf is the JSON value that a program printed, nil if it printed none. Nothing at all stands
+// for null.
+func resultOf(out []byte, format string) json.RawMessage {
+	s := strings.TrimSpace(string(out))
+	switch {
+	case !utf8.Valid(out):
+		return nil
+	case format == "text":
+		b, err := json.Marshal(strings.TrimSuffix(strings.TrimSuffix(string(out), "\n"), "\r"))
+		if err != nil {
+			return nil
+		}
+		return b
+	case s == "":
+		return json.RawMessage("null")
+	case !json.Valid([]byte(s)) || monstrous(s):
+		return nil
+	}
+	return json.RawMessage(s)
+}
+
+// monstrous reports whether there is a number in JSON whose value takes minutes to work out, such as
+// 1e600000000.
+func monstrous(text string) bool {
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber()
+	for {
+		token, err := dec.Token()
+		if err != nil {
+			return false
+		}
+		n, is := token.(json.Number)
+		if !is {
+			continue
+		}
+		mantissa, _, _ := strings.Cut(strings.ToLower(n.String()), "e")
+		if schema.Exponent(n.String())+len(mantissa) > digitsMax {
+			return true
+		}
+	}
+}
+
+// digitsMax is how many digits a number may have when it is written without an exponent.
+const digitsMax = 10_000
+
+// unusable is the error about what a program printed.
+func unusable(out []byte) diag.Diagnostic {
+	if !utf8.Valid(out) {
+		return refused("open", "Program printed no text", "The program ended well, but what it printed is not UTF-8. Have it print that in base64.")
+	}
+	return refused("open", "Program printed no JSON", `The program ended well, but what it printed is not one JSON value. Set format to "text" for a program that prints plain text. What it printed is not shown, because it may be secret.`)
+}
+
+// decodeJSON makes a value of JSON.
+func decodeJSON(b []byte) (cty.Value, error) {
+	var v ctyjson.SimpleJSONValue
+	err := v.UnmarshalJSON(b)
+	return v.Value, err
 }

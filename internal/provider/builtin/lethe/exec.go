@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/provider"
@@ -203,66 +201,6 @@ func (h *held) command(action string, args []string) *command {
 		panic(err) // its parts were JSON before
 	}
 	return &command{args: args, dir: h.Dir, limit: h.Timeout, stdin: append(stdin, '\n'), secrets: []json.RawMessage{h.Input, h.Result, h.Renewed}}
-}
-
-// resultOf is the JSON value that a program printed, nil if it printed none. Nothing at all stands
-// for null.
-func resultOf(out []byte, format string) json.RawMessage {
-	s := strings.TrimSpace(string(out))
-	switch {
-	case !utf8.Valid(out):
-		return nil
-	case format == "text":
-		b, err := json.Marshal(strings.TrimSuffix(strings.TrimSuffix(string(out), "\n"), "\r"))
-		if err != nil {
-			return nil
-		}
-		return b
-	case s == "":
-		return json.RawMessage("null")
-	case !json.Valid([]byte(s)) || monstrous(s):
-		return nil
-	}
-	return json.RawMessage(s)
-}
-
-// digitsMax is how many digits a number may have when it is written without an exponent.
-const digitsMax = 10_000
-
-// monstrous reports whether there is a number in JSON whose value takes minutes to work out, such as
-// 1e600000000.
-func monstrous(text string) bool {
-	dec := json.NewDecoder(strings.NewReader(text))
-	dec.UseNumber()
-	for {
-		token, err := dec.Token()
-		if err != nil {
-			return false
-		}
-		n, is := token.(json.Number)
-		if !is {
-			continue
-		}
-		mantissa, _, _ := strings.Cut(strings.ToLower(n.String()), "e")
-		if schema.Exponent(n.String())+len(mantissa) > digitsMax {
-			return true
-		}
-	}
-}
-
-// unusable is the error about what a program printed.
-func unusable(out []byte) diag.Diagnostic {
-	if !utf8.Valid(out) {
-		return refused("open", "Program printed no text", "The program ended well, but what it printed is not UTF-8. Have it print that in base64.")
-	}
-	return refused("open", "Program printed no JSON", `The program ended well, but what it printed is not one JSON value. Set format to "text" for a program that prints plain text. What it printed is not shown, because it may be secret.`)
-}
-
-// decodeJSON makes a value of JSON.
-func decodeJSON(b []byte) (cty.Value, error) {
-	var v ctyjson.SimpleJSONValue
-	err := v.UnmarshalJSON(b)
-	return v.Value, err
 }
 
 // failure is the error about a command.

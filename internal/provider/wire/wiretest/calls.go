@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -12,6 +13,19 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/wire/wirepb"
 )
+
+// Server serves a provider.
+type Server struct {
+	Major    int // 5 or 6
+	Provider provider.Provider
+	// Handlers replace calls, by their names in protocol 6.
+	Handlers map[string]Handler
+
+	grpc *grpc.Server
+}
+
+// Handler answers a call. Request and answer are encoded messages.
+type Handler func(ctx context.Context, request []byte) (answer []byte, err error)
 
 // call answers a request with the provider's own answer.
 type call func(s *Server, ctx context.Context, request []byte) (proto.Message, error)

@@ -23,23 +23,9 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/rpc"
 	"github.com/lethe-iac/lethe/internal/provider/wire"
 )
-
-// Handler answers a call. Request and answer are encoded messages.
-type Handler func(ctx context.Context, request []byte) (answer []byte, err error)
-
-// Server serves a provider.
-type Server struct {
-	Major    int // 5 or 6
-	Provider provider.Provider
-	// Handlers replace calls, by their names in protocol 6.
-	Handlers map[string]Handler
-
-	grpc *grpc.Server
-}
 
 // Dial serves on a connection in memory, until the test ends, and gives its other end. It may be
 // given options beyond those of every connection.

@@ -1,12 +1,10 @@
 package consulstore
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -33,71 +31,27 @@ type op struct {
 	Session string `json:",omitempty"`
 }
 
-// refusedError is an answer that is a refusal.
-type refusedError struct {
-	error
-	status int
-}
-
-// refused reports whether an error is a refusal with that status.
-func refused(err error, status int) bool {
-	var r *refusedError
-	return errors.As(err, &r) && r.status == status
-}
-
 // ask makes a request, and reads the answer into what is given for that, nil for none.
 func (r *remote) ask(ctx context.Context, method, path string, q url.Values, body []byte, into any) error {
 	to := *r.o.Server
 	to.Path = strings.TrimSuffix(to.Path, "/") + "/v1/" + path
 	all := url.Values{}
-	for name, values := range r.o.Query {
-		all[name] = values
-	}
-	for name, values := range q {
-		all[name] = values
-	}
+	maps.Copy(all, r.o.Query)
+	maps.Copy(all, q)
 	to.RawQuery = all.Encode()
-	req, err := http.NewRequestWithContext(ctx, method, to.String(), bytes.NewReader(body))
+	to.User = r.o.User
+	answer, err := r.api.Ask(ctx, method, &to, nil, body)
 	if err != nil {
 		return err
 	}
-	for name, values := range r.o.Header {
-		req.Header[name] = values
-	}
-	if r.o.User != nil {
-		password, _ := r.o.User.Password()
-		req.SetBasicAuth(r.o.User.Username(), password)
-	}
-	resp, err := r.o.Client.Do(req)
-	if err != nil {
-		return &store.UnansweredError{Err: err}
-	}
-	defer resp.Body.Close()
-	answer, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return &store.UnansweredError{Err: err}
-	}
-	if resp.StatusCode/100 != 2 {
-		err := error(&refusedError{fmt.Errorf("%s %s: %d %s: %s", method, to.Redacted(), resp.StatusCode, http.StatusText(resp.StatusCode), bytes.TrimSpace(answer)), resp.StatusCode})
-		if resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusRequestTimeout {
-			err = &store.UnansweredError{Err: err}
-		}
-		return err
-	}
-	if into == nil {
-		return nil
-	}
-	if err := json.Unmarshal(answer, into); err != nil {
-		return fmt.Errorf("the answer to %s %s is not what Consul says: %w", method, to.Redacted(), err)
-	}
-	return nil
+	return answer.JSON(into)
 }
 
 // read reads a key; one that is not there has the index 0.
 func (r *remote) read(ctx context.Context, key string) (entry, error) {
 	var said []entry
 	err := r.ask(ctx, http.MethodGet, "kv/"+key, url.Values{"consistent": {""}}, nil, &said)
-	if refused(err, http.StatusNotFound) || err == nil && len(said) == 0 {
+	if store.Refused(err, http.StatusNotFound) || err == nil && len(said) == 0 {
 		return entry{}, nil
 	}
 	if err != nil {

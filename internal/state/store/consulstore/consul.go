@@ -39,10 +39,13 @@ type Options struct {
 }
 
 // New makes the store. It makes each request once: see store.Careful.
-func New(o Options) store.Remote { return &remote{o: o, locks: map[string]*lock{}} }
+func New(o Options) store.Remote {
+	return &remote{o: o, api: &store.API{Client: o.Client, Header: o.Header}, locks: map[string]*lock{}}
+}
 
 type remote struct {
-	o Options
+	o   Options
+	api *store.API
 
 	mu    sync.Mutex
 	locks map[string]*lock // of this process, by their IDs
@@ -194,7 +197,7 @@ func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev st
 		return "", err
 	}
 	done, err := r.transact(ctx, op{Verb: "cas", Key: r.key(workspace), Value: value, Index: former.ModifyIndex})
-	if refused(err, http.StatusConflict) {
+	if store.Refused(err, http.StatusConflict) {
 		now, err := r.read(ctx, r.key(workspace))
 		if err != nil {
 			return "", err
@@ -231,7 +234,7 @@ func (r *remote) List(ctx context.Context) ([]string, error) {
 	prefix := r.o.Path + "-env:"
 	var keys []string
 	err := r.ask(ctx, http.MethodGet, "kv/"+prefix, url.Values{"keys": {""}, "separator": {"/"}, "consistent": {""}}, nil, &keys)
-	if err != nil && !refused(err, http.StatusNotFound) {
+	if err != nil && !store.Refused(err, http.StatusNotFound) {
 		return nil, err
 	}
 	names := []string{}

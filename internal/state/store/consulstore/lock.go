@@ -101,7 +101,7 @@ func (r *remote) take(ctx context.Context, l *lock, session string, conditions .
 	_, err := r.transact(ctx, append(conditions,
 		op{Verb: "lock", Key: r.below(l.workspace, ".lock"), Session: session, Flags: lockFlags},
 		op{Verb: "set", Key: r.below(l.workspace, ".lockinfo"), Value: l.who.Marshal()})...)
-	if !refused(err, http.StatusConflict) {
+	if !store.Refused(err, http.StatusConflict) {
 		return err
 	}
 	held, _, err := r.holder(ctx, l.workspace)
@@ -123,7 +123,7 @@ func (r *remote) holder(ctx context.Context, workspace string) (*store.LockInfo,
 	var said []entry // the key of the lock and that about its holder, which begins as the other
 	key := r.below(workspace, ".lock")
 	err := r.ask(ctx, http.MethodGet, "kv/"+key, url.Values{"consistent": {""}, "recurse": {""}}, nil, &said)
-	if refused(err, http.StatusNotFound) {
+	if store.Refused(err, http.StatusNotFound) {
 		return nil, "", nil
 	}
 	if err != nil {
@@ -158,7 +158,7 @@ func (r *remote) keep(ctx context.Context, l *lock) {
 		}
 		short, cancel := context.WithTimeout(ctx, ttl/3)
 		err := r.ask(short, http.MethodPut, "session/renew/"+l.session, nil, nil, nil)
-		if refused(err, http.StatusNotFound) && !r.again(short, l) {
+		if store.Refused(err, http.StatusNotFound) && !r.again(short, l) {
 			cancel()
 			return
 		}
@@ -240,7 +240,7 @@ func (r *remote) Break(ctx context.Context, workspace, id string) error {
 	} else if err == nil {
 		r.destroy(ctx, session) // which has no lock any more, so that the next need not wait
 	}
-	if !refused(err, http.StatusConflict) {
+	if !store.Refused(err, http.StatusConflict) {
 		return err
 	}
 	held, _, err := r.holder(ctx, workspace)

@@ -29,6 +29,16 @@ const plainState = `{"version":4,"terraform_version":"1.11.4","serial":7,"lineag
 
 func provider(t testing.TB, kind, name string, set map[string]cty.Value) *Source {
 	t.Helper()
+	p, err := making(t, kind, set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name = "key_provider." + kind + "." + name
+	return &Source{Name: name, Meta: name, Provider: p}
+}
+
+func making(t testing.TB, kind string, set map[string]cty.Value) (Provider, error) {
+	t.Helper()
 	k, ok := ProviderKinds.Find(kind)
 	if !ok {
 		t.Fatal(kind)
@@ -37,12 +47,7 @@ func provider(t testing.TB, kind, name string, set map[string]cty.Value) *Source
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := k.Make(store.Settings{Config: v, Schema: k.Schema, Dir: t.TempDir(), Getenv: func(string) string { return "" }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	name = "key_provider." + kind + "." + name
-	return &Source{Name: name, Meta: name, Provider: p}
+	return k.Make(store.Settings{Config: v, Schema: k.Schema, Dir: t.TempDir(), Getenv: func(string) string { return "" }})
 }
 
 func passphrase(t testing.TB, name, text string) *Source {

@@ -26,6 +26,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/state/store"
 )
 
 // Provider makes keys. It may be used from many goroutines.
@@ -49,35 +50,41 @@ type Method interface {
 // Schema is that of the settings of a kind.
 type Schema = schema.Block
 
-// Kinds is a list of kinds, for messages.
-type Kinds interface {
-	Has(name string) bool
-	Names() []string
+// Kind is a kind of key provider or of method: M is Provider or Method.
+type Kind[M any] struct {
+	Name   string
+	Schema *Schema // of its settings, without Argument
+	Argument
+	Make func(s store.Settings) (M, error)
 }
 
-// kinds are kinds of providers or methods.
-type kinds[K interface{ name() string }] []K
+// Argument says whether a kind can refer to a key provider: by "chain" in key providers, by "keys" in methods.
+type Argument int
+
+// What there can be of it.
+const (
+	Never Argument = iota
+	Maybe
+	Always
+)
+
+// Kinds are those of key providers, or those of methods.
+type Kinds[M any] []Kind[M]
 
 // Find gives the kind of that name.
-func (l kinds[K]) Find(name string) (kind K, ok bool) {
-	i := slices.IndexFunc(l, func(k K) bool { return k.name() == name })
+func (l Kinds[M]) Find(name string) (kind Kind[M], ok bool) {
+	i := slices.IndexFunc(l, func(k Kind[M]) bool { return k.Name == name })
 	if i >= 0 {
 		kind = l[i]
 	}
 	return kind, i >= 0
 }
 
-// Has implements Kinds.
-func (l kinds[K]) Has(name string) bool {
-	_, ok := l.Find(name)
-	return ok
-}
-
-// Names implements Kinds: they are sorted.
-func (l kinds[K]) Names() []string {
+// Names lists them, sorted.
+func (l Kinds[M]) Names() []string {
 	var out []string
 	for _, k := range l {
-		out = append(out, k.name())
+		out = append(out, k.Name)
 	}
 	slices.Sort(out)
 	return out

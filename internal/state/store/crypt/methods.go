@@ -20,32 +20,12 @@ var ErrKey = errors.New("the key does not fit: it is another than the one that t
 // KeysArgument is how a method refers to its key provider.
 const KeysArgument = "keys"
 
-// MethodKind is a kind of method.
-type MethodKind struct {
-	Name   string
-	Schema *schema.Block // of its settings, without "keys"
-	Keys   Need          // whether it has "keys"
-	Make   func(s store.Settings) (Method, error)
-}
-
-func (k MethodKind) name() string { return k.Name }
-
-// Need says whether an argument is there.
-type Need int
-
-// What an argument can be.
-const (
-	Never Need = iota
-	Maybe
-	Always
-)
-
 // MethodKinds are the methods that there are. That of "unencrypted" is nil.
-var MethodKinds = kinds[MethodKind]{
-	{Name: "aes_gcm", Keys: Always, Make: newAESGCM, Schema: store.Schema(
+var MethodKinds = Kinds[Method]{
+	{Name: "aes_gcm", Argument: Always, Make: newAESGCM, Schema: store.Schema(
 		&schema.Attr{Name: "aad", Type: cty.List(cty.Number), Optional: true, Description: "Additional data that is authenticated, and not encrypted: bytes."},
 	)},
-	{Name: "external", Keys: Maybe, Make: newExternalMethod, Schema: store.Schema(
+	{Name: "external", Argument: Maybe, Make: newExternalMethod, Schema: store.Schema(
 		&schema.Attr{Name: "encrypt_command", Type: cty.List(cty.String), Required: true, Description: "The program that encrypts, and its arguments."},
 		&schema.Attr{Name: "decrypt_command", Type: cty.List(cty.String), Required: true, Description: "The program that decrypts, and its arguments."},
 	)},

@@ -1,14 +1,11 @@
 package crypt
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -20,10 +17,11 @@ import (
 // openBao has keys of the transit engine of OpenBao, or of Vault: two calls of its API, one that makes a key and
 // gives it in the clear and encrypted, and one that decrypts it.
 type openBao struct {
-	engine, token, namespace, agent string
-	key, associated                 string
-	length                          int
-	client                          *http.Client
+	engine                  *url.URL
+	token, namespace, agent string
+	key, associated         string
+	length                  int
+	client                  *http.Client
 }
 
 func newOpenBao(s store.Settings) (Provider, error) {
@@ -52,7 +50,7 @@ func newOpenBao(s store.Settings) (Provider, error) {
 		return nil, fmt.Errorf(`"key_length" is to be 16, 32 or 64, not %d`, b.length)
 	}
 	s.Secret(b.token)
-	b.engine = u.JoinPath("v1", cmp.Or(strings.Trim(path, "/"), "transit")).String()
+	b.engine = u.JoinPath("v1", cmp.Or(strings.Trim(path, "/"), "transit"))
 	return b, nil
 }
 
@@ -87,51 +85,33 @@ func (b *openBao) call(ctx context.Context, what string, in map[string]any) (pla
 	if b.associated != "" {
 		in["associated_data"] = b.associated
 	}
-	body, err := json.Marshal(in)
-	if err != nil {
-		return nil, "", err
+	header := http.Header{"X-Vault-Token": {b.token}, "X-Vault-Request": {"true"}}
+	for name, value := range map[string]string{"X-Vault-Namespace": b.namespace, "User-Agent": b.agent} {
+		if value != "" {
+			header.Set(name, value)
+		}
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, b.engine+"/"+what+"/"+url.PathEscape(b.key), bytes.NewReader(body))
-	if err != nil {
-		return nil, "", err
-	}
-	req.Header.Set("X-Vault-Token", b.token)
-	req.Header.Set("X-Vault-Request", "true")
-	req.Header.Set("Content-Type", "application/json")
-	if b.namespace != "" {
-		req.Header.Set("X-Vault-Namespace", b.namespace)
-	}
-	if b.agent != "" {
-		req.Header.Set("User-Agent", b.agent)
-	}
-	resp, err := b.client.Do(req)
-	if err != nil {
-		return nil, "", fmt.Errorf("the server does not answer: %w", err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	var out struct {
-		Errors []string `json:"errors"`
-		Data   struct {
-			Plaintext  string `json:"plaintext"`
+		Data struct {
+			Plaintext  []byte `json:"plaintext"`
 			Ciphertext string `json:"ciphertext"`
 		} `json:"data"`
 	}
-	if err == nil {
-		err = json.Unmarshal(text, &out)
-	}
-	if resp.StatusCode != http.StatusOK {
-		said := strings.TrimSpace(strings.Join(out.Errors, "; "))
-		if said != "" {
-			said = ": " + said
+	api := store.API{Client: b.client, Header: header, Said: func(text []byte) string {
+		var refusal struct {
+			Errors []string `json:"errors"`
 		}
-		return nil, "", fmt.Errorf("the server answers %s to %s%s", resp.Status, what, said)
+		_ = json.Unmarshal(text, &refusal)
+		return strings.TrimSpace(strings.Join(refusal.Errors, "; "))
+	}}
+	err = asked(ctx, "the server", func(ctx context.Context) error {
+		return api.JSON(ctx, http.MethodPost, b.engine.JoinPath(what, url.PathEscape(b.key)), nil, in, &out)
+	})
+	if err != nil {
+		return nil, "", err
 	}
-	if err == nil {
-		plain, err = base64.StdEncoding.DecodeString(out.Data.Plaintext)
-	}
-	if err != nil || len(plain) == 0 {
+	if len(out.Data.Plaintext) == 0 {
 		return nil, "", errors.New("the answer of the server cannot be understood")
 	}
-	return plain, out.Data.Ciphertext, nil
+	return out.Data.Plaintext, out.Data.Ciphertext, nil
 }

@@ -175,6 +175,7 @@ func (t *Target) Open(ctx context.Context, data []byte) (plain []byte, outdated 
 		return nil, false, err
 	}
 	var why []string
+	denied := 0 // by services
 	for _, c := range t.Read {
 		if c.Method == nil {
 			continue
@@ -186,6 +187,10 @@ func (t *Target) Open(ctx context.Context, data []byte) (plain []byte, outdated 
 		if err == nil {
 			return plain, c != t.Write || !current, e.check(plain)
 		}
+		var service *serviceError
+		if errors.As(err, &service) {
+			denied++
+		}
 		why = append(why, fmt.Sprintf("%s: %s.", c.Name, err))
 	}
 	if d := e.Meta[digestName]; d != nil && !bytes.Equal(d, e.digest()) {
@@ -193,6 +198,9 @@ func (t *Target) Open(ctx context.Context, data []byte) (plain []byte, outdated 
 	}
 	if len(why) == 0 {
 		return nil, false, failed(badOpen, "%s is encrypted, and the block %q of the encryption has no method to decrypt it with. Configure the one that it was written with, in a fallback if it is to be written otherwise from now on.", t.subject(), t.Block)
+	}
+	if denied == len(why) {
+		return nil, false, failed(badOpen, "%s is encrypted, and the key for it cannot be had:\n\n  %s", t.subject(), strings.Join(why, "\n  "))
 	}
 	hint := ""
 	if e.Meta[digestName] != nil {

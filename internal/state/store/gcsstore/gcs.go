@@ -7,18 +7,16 @@
 package gcsstore
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/state/store/cloudauth"
 )
 
 // Options say where states are.
@@ -33,9 +31,14 @@ type Options struct {
 }
 
 // New makes the store. It makes each request once: see store.Careful.
-func New(o Options) store.Remote { return &remote{o} }
+func New(o Options) store.Remote {
+	return &remote{o, &store.API{Client: o.Client, Header: o.Header, Said: cloudauth.ErrorMessage}}
+}
 
-type remote struct{ o Options }
+type remote struct {
+	o   Options
+	api *store.API
+}
 
 const stateSuffix, lockSuffix = ".tfstate", ".tflock"
 
@@ -49,71 +52,31 @@ func (r *remote) name(workspace, suffix string) string {
 // nothing is the generation of an object that is not there.
 const nothing = "0"
 
-// noneError is the answer about what is not there, conditionError that about what is of another generation.
-type (
-	noneError      struct{ error }
-	conditionError struct{ error }
-)
-
-// ask makes a request, and gives the text of the answer and the generation that it is about.
-func (r *remote) ask(ctx context.Context, method, path string, q url.Values, body []byte) (text []byte, generation string, err error) {
+// ask makes a request about an object, or one about those of the bucket.
+func (r *remote) ask(ctx context.Context, method, path string, q url.Values, body []byte) (*store.Answer, error) {
 	u := *r.o.Endpoint
-	raw := strings.TrimSuffix(u.Path, "/") + path
-	u.RawPath = raw
-	if u.Path, err = url.PathUnescape(raw); err != nil {
-		return nil, "", err
+	u.RawPath = strings.TrimSuffix(u.Path, "/") + path
+	var err error
+	if u.Path, err = url.PathUnescape(u.RawPath); err != nil {
+		return nil, err
 	}
 	u.RawQuery = q.Encode()
-	req, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(body))
-	if err != nil {
-		return nil, "", err
-	}
-	for name, values := range r.o.Header {
-		req.Header[name] = values
-	}
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	resp, err := r.o.Client.Do(req)
-	if err != nil {
-		return nil, "", &store.UnansweredError{Err: err}
-	}
-	defer resp.Body.Close()
-	if text, err = io.ReadAll(resp.Body); err != nil {
-		return nil, "", &store.UnansweredError{Err: err}
-	}
-	if resp.StatusCode/100 == 2 {
-		return text, resp.Header.Get("X-Goog-Generation"), nil
-	}
-	err = refusal(method, u.Redacted(), resp.StatusCode, text)
-	switch {
-	case resp.StatusCode == http.StatusNotFound:
-		return nil, "", &noneError{err}
-	case resp.StatusCode == http.StatusPreconditionFailed:
-		return nil, "", &conditionError{err}
-	case resp.StatusCode >= 500, resp.StatusCode == http.StatusTooManyRequests, resp.StatusCode == http.StatusRequestTimeout:
-		return nil, "", &store.UnansweredError{Err: err}
-	}
-	return nil, "", err
-}
-
-func refusal(method, to string, status int, text []byte) error {
-	var said struct{ Error struct{ Message string } }
-	_ = json.Unmarshal(text, &said)
-	return fmt.Errorf("%s %s: %d %s: %s", method, to, status, http.StatusText(status), said.Error.Message)
+	return r.api.Ask(ctx, method, &u, nil, body)
 }
 
 // read reads an object; nil and nothing where there is none.
 func (r *remote) read(ctx context.Context, name string) (data []byte, generation string, err error) {
-	data, generation, err = r.ask(ctx, http.MethodGet, r.object(name), url.Values{"alt": {"media"}}, nil)
-	var none *noneError
-	if errors.As(err, &none) {
+	a, err := r.ask(ctx, http.MethodGet, r.object(name), url.Values{"alt": {"media"}}, nil)
+	switch {
+	case store.Refused(err, http.StatusNotFound):
 		return nil, nothing, nil
+	case err != nil:
+		return nil, "", err
 	}
-	if err == nil && generation == "" {
-		err = fmt.Errorf("the answer about the object %q does not say its generation", name)
+	if generation = a.Header.Get("X-Goog-Generation"); generation == "" {
+		return nil, "", fmt.Errorf("the answer about the object %q does not say its generation", name)
 	}
-	return data, generation, err
+	return a.Body, generation, nil
 }
 
 func (r *remote) object(name string) string {
@@ -126,12 +89,12 @@ func (r *remote) write(ctx context.Context, name string, data []byte, generation
 	if r.o.KMSKey != "" {
 		q.Set("kmsKeyName", r.o.KMSKey)
 	}
-	text, _, err := r.ask(ctx, http.MethodPost, "/upload/storage/v1/b/"+url.PathEscape(r.o.Bucket)+"/o", q, data)
+	a, err := r.ask(ctx, http.MethodPost, "/upload/storage/v1/b/"+url.PathEscape(r.o.Bucket)+"/o", q, data)
 	if err != nil {
 		return "", err
 	}
 	var said struct{ Generation string }
-	if err := json.Unmarshal(text, &said); err != nil || said.Generation == "" {
+	if err := a.JSON(&said); err != nil || said.Generation == "" {
 		return "", fmt.Errorf("the answer to the writing of %q does not say its generation", name)
 	}
 	return said.Generation, nil
@@ -143,9 +106,8 @@ func (r *remote) remove(ctx context.Context, name, generation string) error {
 	if generation != "" {
 		q.Set("ifGenerationMatch", generation)
 	}
-	_, _, err := r.ask(ctx, http.MethodDelete, r.object(name), q, nil)
-	var none *noneError
-	if errors.As(err, &none) {
+	_, err := r.ask(ctx, http.MethodDelete, r.object(name), q, nil)
+	if store.Refused(err, http.StatusNotFound) {
 		return nil
 	}
 	return err
@@ -183,8 +145,7 @@ func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev st
 		return "", &store.StaleError{Workspace: workspace}
 	}
 	next, err := r.write(ctx, name, data, generation)
-	var condition *conditionError
-	if !errors.As(err, &condition) {
+	if !store.Refused(err, http.StatusPreconditionFailed) {
 		return store.Version(next), err
 	}
 	have, _, err := r.read(ctx, name)
@@ -214,9 +175,8 @@ func (r *remote) List(ctx context.Context) ([]string, error) {
 		if page != "" {
 			q.Set("pageToken", page)
 		}
-		text, _, err := r.ask(ctx, http.MethodGet, "/storage/v1/b/"+url.PathEscape(r.o.Bucket)+"/o", q, nil)
-		var none *noneError
-		if errors.As(err, &none) {
+		a, err := r.ask(ctx, http.MethodGet, "/storage/v1/b/"+url.PathEscape(r.o.Bucket)+"/o", q, nil)
+		if store.Refused(err, http.StatusNotFound) {
 			return nil, fmt.Errorf("the bucket %q does not exist", r.o.Bucket)
 		}
 		var said struct {
@@ -224,7 +184,7 @@ func (r *remote) List(ctx context.Context) ([]string, error) {
 			Items         []struct{ Name string }
 		}
 		if err == nil {
-			err = json.Unmarshal(text, &said)
+			err = a.JSON(&said)
 		}
 		if err != nil {
 			return nil, err
@@ -251,8 +211,7 @@ func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo)
 	name := r.name(workspace, lockSuffix)
 	who.Path = "gs://" + r.o.Bucket + "/" + name
 	_, err := r.write(ctx, name, who.Marshal(), nothing)
-	var condition *conditionError
-	if errors.As(err, &condition) {
+	if store.Refused(err, http.StatusPreconditionFailed) {
 		held, _, reading := r.holder(ctx, workspace)
 		switch {
 		case reading != nil:
@@ -297,8 +256,7 @@ func (r *remote) Break(ctx context.Context, workspace, id string) error {
 		return &store.LockError{Held: held, Err: fmt.Errorf("the lock has the ID %s, not %s", held.ID, id)}
 	}
 	err = r.remove(ctx, r.name(workspace, lockSuffix), generation)
-	var condition *conditionError
-	if errors.As(err, &condition) {
+	if store.Refused(err, http.StatusPreconditionFailed) {
 		return &store.LockError{Err: errors.New("the lock was given back, and another has it")}
 	}
 	return err

@@ -8,13 +8,11 @@
 package httpstore
 
 import (
-	"bytes"
 	"context"
 	"crypto/md5"
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"sync"
@@ -35,73 +33,50 @@ type Options struct {
 }
 
 // New makes the store. It makes each request once: see store.Careful.
-func New(o Options) store.Remote { return &remote{o: o} }
+func New(o Options) store.Remote {
+	r := &remote{o: o}
+	r.api = &store.API{Client: o.Client, Header: o.Header, Sign: r.sign}
+	return r
+}
 
 type remote struct {
-	o Options
+	o   Options
+	api *store.API
 
 	mu   sync.Mutex
 	held *store.LockInfo // the lock that the caller has
 }
 
-// maxState is how large an answer may be.
-const maxState = 1 << 30
-
-// answer is what a server said, read whole.
-type answer struct {
-	status int
-	etag   string
-	body   []byte
-}
-
-// ask makes a request. An error is one of the way there, and an answer that leaves open whether the request
-// was carried out is such an error, too.
-func (r *remote) ask(ctx context.Context, method string, to *url.URL, body []byte, header http.Header) (*answer, error) {
-	req, err := http.NewRequestWithContext(ctx, method, to.String(), bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	for _, from := range []http.Header{r.o.Header, header} {
-		for name, values := range from {
-			req.Header[name] = values
-		}
-	}
+// sign adds what says who asks, and the digest of what is sent.
+func (r *remote) sign(req *http.Request, body []byte) error {
 	if r.o.User != "" {
 		req.SetBasicAuth(r.o.User, r.o.Password)
 	}
 	if body != nil {
 		sum := md5.Sum(body)
-		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("Content-MD5", base64.StdEncoding.EncodeToString(sum[:]))
 	}
-	resp, err := r.o.Client.Do(req)
-	if err != nil {
-		return nil, &store.UnansweredError{Err: err}
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, maxState+1))
-	if err == nil && len(text) > maxState {
-		return nil, fmt.Errorf("the answer of %s is larger than %d bytes", to.Redacted(), maxState)
-	}
-	if err != nil {
-		return nil, &store.UnansweredError{Err: fmt.Errorf("%s %q: %w", method, to.Redacted(), err)}
-	}
-	a := &answer{resp.StatusCode, resp.Header.Get("ETag"), text}
-	if a.status >= 500 && a.status != http.StatusNotImplemented || a.status == http.StatusTooManyRequests {
-		return nil, &store.UnansweredError{Err: a.refused(method, to)}
-	}
-	return a, nil
+	return nil
 }
 
-// refused is the error for an answer that is not what the protocol knows.
-func (a *answer) refused(method string, to *url.URL) error {
-	switch a.status {
-	case http.StatusUnauthorized:
-		return fmt.Errorf("the HTTP remote state endpoint %s requires authentication", to.Redacted())
-	case http.StatusForbidden:
-		return fmt.Errorf("the HTTP remote state endpoint %s refuses these credentials", to.Redacted())
+// failed is the error of a request as users read it.
+func failed(err error, method string, to *url.URL) error {
+	var r *store.RefusedError
+	if !errors.As(err, &r) {
+		return err
 	}
-	return fmt.Errorf("%s of %s: unexpected HTTP response code %d", method, to.Redacted(), a.status)
+	said := fmt.Errorf("%s of %s: unexpected HTTP response code %d", method, to.Redacted(), r.Status)
+	switch r.Status {
+	case http.StatusUnauthorized:
+		said = fmt.Errorf("the HTTP remote state endpoint %s requires authentication", to.Redacted())
+	case http.StatusForbidden:
+		said = fmt.Errorf("the HTTP remote state endpoint %s refuses these credentials", to.Redacted())
+	}
+	var unanswered *store.UnansweredError
+	if errors.As(err, &unanswered) {
+		return &store.UnansweredError{Err: said}
+	}
+	return said
 }
 
 // get reads the state. A server says in one of three ways that there is none.
@@ -109,16 +84,14 @@ func (r *remote) get(ctx context.Context, workspace string) (data []byte, v stor
 	if err := store.Only(workspace); err != nil {
 		return nil, "", "", err
 	}
-	a, err := r.ask(ctx, http.MethodGet, r.o.Address, nil, nil)
+	a, err := r.api.Ask(ctx, http.MethodGet, r.o.Address, nil, nil)
 	switch {
-	case err != nil:
-		return nil, "", "", err
-	case a.status == http.StatusNoContent, a.status == http.StatusNotFound, a.status == http.StatusOK && len(a.body) == 0:
+	case store.Refused(err, http.StatusNotFound), err == nil && len(a.Body) == 0:
 		return nil, "", "", nil
-	case a.status != http.StatusOK:
-		return nil, "", "", a.refused(http.MethodGet, r.o.Address)
+	case err != nil:
+		return nil, "", "", failed(err, http.MethodGet, r.o.Address)
 	}
-	return a.body, store.Digest(a.body), a.etag, nil
+	return a.Body, store.Digest(a.Body), a.Header.Get("ETag"), nil
 }
 
 // Get implements store.Store.
@@ -177,16 +150,14 @@ func (r *remote) put(ctx context.Context, data []byte, prev store.Version, id st
 		q.Set("ID", id)
 		to.RawQuery = q.Encode()
 	}
-	a, err := r.ask(ctx, r.o.Update, &to, data, header)
+	_, err = r.api.Ask(ctx, r.o.Update, &to, header, data)
 	switch {
-	case err != nil:
-		return "", err
-	case a.status == http.StatusPreconditionFailed:
+	case store.Refused(err, http.StatusPreconditionFailed):
 		return "", stale
-	case a.status == http.StatusLocked, a.status == http.StatusConflict:
-		return "", a.lockError(errors.New("another has the lock of the state"))
-	case a.status != http.StatusOK && a.status != http.StatusCreated && a.status != http.StatusNoContent:
-		return "", a.refused(r.o.Update, r.o.Address)
+	case store.Refused(err, http.StatusLocked, http.StatusConflict):
+		return "", lockError(err, errors.New("another has the lock of the state"))
+	case err != nil:
+		return "", failed(err, r.o.Update, r.o.Address)
 	}
 	return store.Digest(data), nil
 }

@@ -18,16 +18,16 @@ func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo)
 		return func(context.Context) error { return nil }, nil
 	}
 	who.Path = r.o.Address.Redacted()
-	a, err := r.ask(ctx, r.o.Lock, r.o.LockAddress, who.Marshal(), nil)
-	switch {
-	case err != nil:
-		return nil, err
-	case a.status == http.StatusLocked, a.status == http.StatusConflict:
-		if held := a.lockError(errors.New("the state is locked")); held.Held == nil || held.Held.ID != who.ID {
+	_, err := r.api.Ask(ctx, r.o.Lock, r.o.LockAddress, nil, who.Marshal())
+	if store.Refused(err, http.StatusLocked, http.StatusConflict) {
+		held := lockError(err, errors.New("the state is locked"))
+		if held.Held == nil || held.Held.ID != who.ID {
 			return nil, held
 		}
-	case a.status != http.StatusOK && a.status != http.StatusCreated:
-		return nil, a.refused(r.o.Lock, r.o.LockAddress)
+		err = nil // an earlier request took it
+	}
+	if err != nil {
+		return nil, failed(err, r.o.Lock, r.o.LockAddress)
 	}
 	r.hold(&who)
 	return func(ctx context.Context) error { return r.Break(ctx, workspace, who.ID) }, nil
@@ -69,14 +69,12 @@ func (r *remote) Break(ctx context.Context, workspace, id string) error {
 			return err
 		}
 	}
-	a, err := r.ask(ctx, r.o.Unlock, r.o.UnlockAddress, who.Marshal(), nil)
-	switch {
-	case err != nil:
-		return err
-	case a.status == http.StatusLocked, a.status == http.StatusConflict, a.status == http.StatusNotFound, a.status == http.StatusPreconditionFailed:
-		return a.lockError(errors.New("the server has no lock with this ID"))
-	case a.status < 200 || a.status > 299:
-		return a.refused(r.o.Unlock, r.o.UnlockAddress)
+	_, err := r.api.Ask(ctx, r.o.Unlock, r.o.UnlockAddress, nil, who.Marshal())
+	if store.Refused(err, http.StatusLocked, http.StatusConflict, http.StatusNotFound, http.StatusPreconditionFailed) {
+		return lockError(err, errors.New("the server has no lock with this ID"))
+	}
+	if err != nil {
+		return failed(err, r.o.Unlock, r.o.UnlockAddress)
 	}
 	if ours {
 		r.hold(nil)
@@ -105,11 +103,13 @@ func (r *remote) holder(ctx context.Context, workspace, id string) (*store.LockI
 	return held.Held, nil
 }
 
-// lockError says who has the lock, if the server does.
-func (a *answer) lockError(err error) *store.LockError {
-	held, parsing := store.ParseLockInfo(a.body)
-	if parsing != nil || held.ID == "" {
-		return &store.LockError{Err: err}
+// lockError says who has the lock, if the refusal does.
+func lockError(refusal, err error) *store.LockError {
+	var r *store.RefusedError
+	if errors.As(refusal, &r) {
+		if held, parsing := store.ParseLockInfo(r.Body); parsing == nil && held.ID != "" {
+			return &store.LockError{Held: &held, Err: err}
+		}
 	}
-	return &store.LockError{Held: &held, Err: err}
+	return &store.LockError{Err: err}
 }

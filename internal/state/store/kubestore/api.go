@@ -1,12 +1,9 @@
 package kubestore
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -40,18 +37,6 @@ type leaseSpec struct {
 	HolderIdentity string `json:"holderIdentity,omitempty"`
 }
 
-// refusedError is an answer that is a refusal.
-type refusedError struct {
-	error
-	status int
-}
-
-// refused reports whether an error is a refusal with that status.
-func refused(err error, status int) bool {
-	var r *refusedError
-	return errors.As(err, &r) && r.status == status
-}
-
 // secrets and leases are the paths of the two collections.
 func (r *remote) secrets() string {
 	return "/api/v1/namespaces/" + url.PathEscape(r.o.Namespace) + "/secrets"
@@ -63,61 +48,24 @@ func (r *remote) leases() string {
 
 // ask makes a request, and reads the answer into what is given for that, nil for none.
 func (r *remote) ask(ctx context.Context, method, path string, q url.Values, body, into any) error {
-	var text []byte
-	if body != nil {
-		var err error
-		if text, err = json.Marshal(body); err != nil {
-			return err
-		}
-	}
-	to := strings.TrimSuffix(r.o.Server.String(), "/") + path
-	if len(q) > 0 {
-		to += "?" + q.Encode()
-	}
-	req, err := http.NewRequestWithContext(ctx, method, to, bytes.NewReader(text))
+	to, err := url.Parse(strings.TrimSuffix(r.o.Server.String(), "/") + path)
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Accept", "application/json")
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	if r.o.Agent != "" {
-		req.Header.Set("User-Agent", r.o.Agent)
-	}
-	resp, err := r.o.Client.Do(req)
+	to.RawQuery = q.Encode()
+	err = r.api.JSON(ctx, method, to, nil, body, into)
 	var own *credentialsError
 	if errors.As(err, &own) {
 		return own.error
 	}
-	if err != nil {
-		return &store.UnansweredError{Err: err}
-	}
-	defer resp.Body.Close()
-	answer, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return &store.UnansweredError{Err: err}
-	}
-	if resp.StatusCode/100 != 2 {
-		return refusal(method, req.URL, resp.StatusCode, answer)
-	}
-	if into == nil {
-		return nil
-	}
-	if err := json.Unmarshal(answer, into); err != nil {
-		return fmt.Errorf("the answer to %s %s is not what a Kubernetes API says: %w", method, req.URL.Redacted(), err)
-	}
-	return nil
+	return err
 }
 
-func refusal(method string, to *url.URL, status int, text []byte) error {
-	var said struct{ Message string }
-	_ = json.Unmarshal(text, &said)
-	err := error(&refusedError{fmt.Errorf("%s %s: %d %s: %s", method, to.Redacted(), status, http.StatusText(status), said.Message), status})
-	if status >= 500 || status == http.StatusTooManyRequests || status == http.StatusRequestTimeout {
-		return &store.UnansweredError{Err: err}
-	}
-	return err
+// said finds in a refusal what the API says of it.
+func said(text []byte) string {
+	var status struct{ Message string }
+	_ = json.Unmarshal(text, &status)
+	return status.Message
 }
 
 // save writes an object: a new one, or over that of the same resourceVersion. Its resourceVersion is the new one then.
@@ -139,7 +87,7 @@ func (r *remote) save(ctx context.Context, collection string, o *object) error {
 func (r *remote) load(ctx context.Context, collection, name string) (*object, error) {
 	var o object
 	err := r.ask(ctx, http.MethodGet, collection+"/"+url.PathEscape(name), nil, nil, &o)
-	if refused(err, http.StatusNotFound) {
+	if store.Refused(err, http.StatusNotFound) {
 		return nil, nil
 	}
 	if err != nil {
@@ -155,7 +103,7 @@ func (r *remote) remove(ctx context.Context, collection, name, version string) e
 		options["preconditions"] = map[string]string{"resourceVersion": version}
 	}
 	err := r.ask(ctx, http.MethodDelete, collection+"/"+url.PathEscape(name), nil, options, nil)
-	if refused(err, http.StatusNotFound) {
+	if store.Refused(err, http.StatusNotFound) {
 		return nil
 	}
 	return err

@@ -40,10 +40,17 @@ type Options struct {
 }
 
 // New makes the store. It makes each request once: see store.Careful.
-func New(o Options) store.Remote { return &remote{o: o, removed: map[string]bool{}} }
+func New(o Options) store.Remote {
+	header := http.Header{"Accept": {"application/json"}}
+	if o.Agent != "" {
+		header.Set("User-Agent", o.Agent)
+	}
+	return &remote{o: o, api: &store.API{Client: o.Client, Header: header, Said: said}, removed: map[string]bool{}}
+}
 
 type remote struct {
-	o Options
+	o   Options
+	api *store.API
 
 	mu      sync.Mutex
 	removed map[string]bool // workspaces that were removed under the lock, whose Lease goes when that is given back
@@ -254,8 +261,8 @@ func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev st
 	creating := f.main == nil
 	main := r.secret(f.main, workspace, r.name(workspace), p.chunks[0], p.mark())
 	err = r.save(ctx, r.secrets(), main)
-	if refused(err, http.StatusConflict) || !creating && refused(err, http.StatusNotFound) {
-		return "", &store.StaleError{Workspace: workspace, Missing: refused(err, http.StatusNotFound)}
+	if store.Refused(err, http.StatusConflict) || !creating && store.Refused(err, http.StatusNotFound) {
+		return "", &store.StaleError{Workspace: workspace, Missing: store.Refused(err, http.StatusNotFound)}
 	}
 	if err != nil {
 		return "", err
@@ -277,7 +284,7 @@ func (r *remote) stage(ctx context.Context, workspace string, p parts) error {
 		o := r.secret(nil, workspace, r.stagedName(workspace, p.sum, i+1), chunk, p.mark())
 		o.Metadata.Labels = map[string]string{"app.kubernetes.io/managed-by": "lethe", "tfstateStaged": "true", "tfstateSecretSuffix": r.o.Suffix, "tfstateWorkspace": workspace}
 		// One that is there is of an earlier attempt, and has that content.
-		if err := r.save(ctx, r.secrets(), o); err != nil && !refused(err, http.StatusConflict) {
+		if err := r.save(ctx, r.secrets(), o); err != nil && !store.Refused(err, http.StatusConflict) {
 			return err
 		}
 	}
@@ -294,7 +301,7 @@ func (r *remote) settle(ctx context.Context, workspace string, p parts) error {
 			return err
 		}
 		err = r.place(ctx, workspace, f, p)
-		if refused(err, http.StatusConflict) || refused(err, http.StatusNotFound) {
+		if store.Refused(err, http.StatusConflict) || store.Refused(err, http.StatusNotFound) {
 			continue
 		}
 		for i := 1; err == nil && i < len(p.chunks); i++ {

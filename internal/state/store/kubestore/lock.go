@@ -56,7 +56,7 @@ func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo)
 	}
 	lease.Metadata.Annotations[lockAnnotation] = string(who.Marshal())
 	err = r.save(ctx, r.leases(), lease)
-	if refused(err, http.StatusConflict) {
+	if store.Refused(err, http.StatusConflict) {
 		now, err := r.load(ctx, r.leases(), r.leaseName(workspace))
 		if err != nil {
 			return nil, err
@@ -95,7 +95,7 @@ func (r *remote) Break(ctx context.Context, workspace, id string) error {
 		delete(lease.Metadata.Annotations, lockAnnotation)
 		err = r.save(ctx, r.leases(), lease)
 	}
-	if refused(err, http.StatusConflict) || refused(err, http.StatusNotFound) {
+	if store.Refused(err, http.StatusConflict) || store.Refused(err, http.StatusNotFound) {
 		return &store.LockError{Err: errors.New("the lock was given back, and another may have it")}
 	}
 	return err
@@ -114,7 +114,7 @@ func (r *remote) dropLease(ctx context.Context, workspace string) error {
 		return nil
 	}
 	err = r.remove(ctx, r.leases(), lease.Metadata.Name, lease.Metadata.ResourceVersion)
-	if refused(err, http.StatusConflict) {
+	if store.Refused(err, http.StatusConflict) {
 		return nil // another has taken it meanwhile
 	}
 	return err

@@ -24,9 +24,11 @@ var Driver = store.Driver{Name: "pg", Schema: store.Schema([]*schema.Attr{
 	{Name: "skip_schema_creation", Type: cty.Bool, Optional: true, Description: "Whether the schema is not made where it is missing. PG_SKIP_SCHEMA_CREATION."},
 	{Name: "skip_table_creation", Type: cty.Bool, Optional: true, Description: "Whether the table is not. PG_SKIP_TABLE_CREATION."},
 	{Name: "skip_index_creation", Type: cty.Bool, Optional: true, Description: "Whether the index is not. PG_SKIP_INDEX_CREATION."},
-}...), Open: open}
+	{Name: "layout", Type: cty.String, Optional: true, Description: "How a state is kept: document (as Terraform and OpenTofu do, and if not set), or rows: one for each object."},
+	{Name: "history_days", Type: cty.Number, Optional: true, Description: "With layout = rows, how many days former states are kept: 30 if not set, 0 for none."},
+}...), Open: openStore}
 
-func open(_ context.Context, s store.Settings) (store.Store, error) {
+func openStore(_ context.Context, s store.Settings) (store.Store, error) {
 	text := func(name, otherwise string) string {
 		t, _ := s.Text(name, "PG_"+strings.ToUpper(name))
 		return cmp.Or(t, otherwise)
@@ -42,14 +44,28 @@ func open(_ context.Context, s store.Settings) (store.Store, error) {
 		SkipSchema: flag("skip_schema_creation"), SkipTable: flag("skip_table_creation"), SkipIndex: flag("skip_index_creation"),
 	}
 	var err error
+	o.Days, err = s.Int("history_days", 30)
+	failed = cmp.Or(failed, err)
+	switch layout, _ := s.Text("layout"); layout {
+	case "", "document":
+		if _, set := s.Text("history_days"); set {
+			failed = cmp.Or(failed, errors.New("\"history_days\" needs layout = \"rows\": no other layout keeps former states"))
+		}
+	case "rows":
+		o.Rows = true
+	default:
+		failed = cmp.Or(failed, fmt.Errorf("\"layout\" is \"document\" or \"rows\", not %q", layout))
+	}
 	if o.Config, err = parse(text("conn_str", ""), s.Getenv); err == nil {
 		s.Secret(o.Config.Password)
 	}
 	if failed = cmp.Or(failed, err); failed != nil {
 		return nil, failed
 	}
-	return store.Careful(New(o), store.Tries{Again: 3, Shortest: 250 * time.Millisecond, Longest: 5 * time.Second}), nil
+	return store.Careful(New(o), tries), nil
 }
+
+var tries = store.Tries{Again: 3, Shortest: 250 * time.Millisecond, Longest: 5 * time.Second}
 
 // parse reads a connection string. Without a word about TLS it is required, as Terraform and OpenTofu do.
 func parse(text string, getenv func(string) string) (*pgconn.Config, error) {

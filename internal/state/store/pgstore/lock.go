@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -20,12 +21,18 @@ type held struct {
 	key  string
 }
 
-const begin, end = `/* lethe lock `, ` */ `
+// locks are those of this process, by workspace.
+type locks struct {
+	sync.Mutex
+	held map[string]*held
+}
+
+const beginInfo, endInfo = `/* lethe lock `, ` */ `
 
 // run runs a statement that says who it is for.
 func (h *held) run(ctx context.Context, sql string, args ...string) (*pgconn.Result, error) {
 	text := strings.ReplaceAll(string(h.who.Marshal()), "*/", `*\/`)
-	return run(ctx, h.conn, begin+text+end+sql, args...)
+	return run(ctx, h.conn, beginInfo+text+endInfo+sql, args...)
 }
 
 // alive reports whether the connection is.
@@ -155,8 +162,8 @@ AND ((l.classid::bigint << 32) | l.objid::bigint) = $1::bigint`, key)
 	}
 	row := res.Rows[0]
 	process = string(row[0])
-	if text, ok := strings.CutPrefix(string(row[1]), begin); ok {
-		text, _, _ = strings.Cut(text, end)
+	if text, ok := strings.CutPrefix(string(row[1]), beginInfo); ok {
+		text, _, _ = strings.Cut(text, endInfo)
 		if who, err := store.ParseLockInfo([]byte(text)); err == nil {
 			return who, process, nil
 		}

@@ -4,6 +4,9 @@
 // A state is a row of the table "states": id, name (the workspace), data. A Put says in its statement which
 // content it replaces, so that of two writers one is refused, lock or no lock.
 //
+// With layout = "rows" it is taken apart into rows of more tables (rows.go); the row of "states" then says so, in a
+// form that programs that look for a document there refuse to read.
+//
 // A lock is an advisory lock on the id of the row, held by a connection of its own. A workspace that has no row
 // yet is locked by the one lock of all that are being made, -1, which others ask for, too. A lock ends with its
 // connection, and so with its process; it is asked for again before a state is written under it.
@@ -27,11 +30,20 @@ type Options struct {
 	Index         string // the name of the index over the names
 	// What is not made where it is missing.
 	SkipSchema, SkipTable, SkipIndex bool
+
+	Rows bool // states are taken apart, see rows.go
+	Days int  // how long rows are kept that are no more
 }
 
 // New makes the store. It connects when it is first used, and does each thing once: see store.Careful.
-func New(o Options) store.Remote {
-	return &remote{o: o, table: quoted(o.Schema) + "." + quoted(o.Table), held: map[string]*held{}}
+func New(o Options) store.Remote { return open(o, &locks{held: map[string]*held{}}) }
+
+func open(o Options, l *locks) store.Remote {
+	r := &remote{o: o, table: quoted(o.Schema) + "." + quoted(o.Table), locks: l}
+	if o.Rows {
+		return &rowStore{r}
+	}
+	return r
 }
 
 func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
@@ -43,8 +55,7 @@ type remote struct {
 	mu   sync.Mutex // held while the connection is used
 	conn *pgconn.PgConn
 
-	locks sync.Mutex
-	held  map[string]*held // the locks of this process, by workspace
+	*locks
 }
 
 // digest makes of what is stored what store.Digest makes of a state.
@@ -60,6 +71,9 @@ func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Versi
 		return nil, "", err
 	}
 	data := res.Rows[0][0]
+	if err := r.layout(workspace, data); err != nil {
+		return nil, "", err
+	}
 	return data, store.Digest(data), nil
 }
 
@@ -99,7 +113,11 @@ func (r *remote) Delete(ctx context.Context, workspace string) error {
 	if err := store.CheckName(workspace); err != nil {
 		return err
 	}
-	_, err := r.do(ctx, `DELETE FROM `+r.table+` WHERE name = $1`, workspace)
+	res, err := r.do(ctx, `DELETE FROM `+r.table+` WHERE name = $1 AND coalesce(data, '') NOT LIKE $2`, workspace, inRows+"%")
+	if err != nil || res.CommandTag.RowsAffected() > 0 {
+		return err
+	}
+	_, _, err = r.Get(ctx, workspace)
 	return err
 }
 
@@ -116,24 +134,33 @@ func (r *remote) List(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// do runs a statement over the connection for everything but locks. What is missing in the database is made by
-// the first that needs it.
-func (r *remote) do(ctx context.Context, sql string, args ...string) (*pgconn.Result, error) {
+// do runs a statement over the connection for everything but locks.
+func (r *remote) do(ctx context.Context, sql string, args ...string) (res *pgconn.Result, err error) {
+	err = r.use(ctx, func(conn *pgconn.PgConn) error {
+		res, err = run(ctx, conn, sql, args...)
+		return err
+	})
+	return res, err
+}
+
+// use does something over the connection for everything but locks. What is missing in the database is made by the
+// first that needs it.
+func (r *remote) use(ctx context.Context, do func(*pgconn.PgConn) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.conn == nil || r.conn.IsClosed() {
 		var err error
 		if r.conn, err = r.connect(ctx); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	res, err := run(ctx, r.conn, sql, args...)
+	err := do(r.conn)
 	if missing(err) {
 		if err = r.create(ctx, r.conn); err == nil {
-			res, err = run(ctx, r.conn, sql, args...)
+			err = do(r.conn)
 		}
 	}
-	return res, err
+	return err
 }
 
 func (r *remote) connect(ctx context.Context) (*pgconn.PgConn, error) {
@@ -193,13 +220,17 @@ func (r *remote) create(ctx context.Context, conn *pgconn.PgConn) error {
 	if !r.o.SkipIndex {
 		statements = append(statements, `CREATE UNIQUE INDEX IF NOT EXISTS `+quoted(r.o.Index)+` ON `+r.table+` (name)`)
 	}
+	if r.o.Rows && !r.o.SkipTable {
+		statements = append(statements, r.rowTables())
+	}
 	for _, sql := range statements {
-		_, err := run(ctx, conn, sql)
+		_, err := conn.Exec(ctx, sql).ReadAll()
 		for range 3 {
 			if code(err, "23505", "42710", "42P06", "42P07", "XX000") {
-				_, err = run(ctx, conn, sql)
+				_, err = conn.Exec(ctx, sql).ReadAll()
 			}
 		}
+		err = answered(err)
 		if err != nil {
 			return fmt.Errorf("the table for states cannot be made: %w", err)
 		}

@@ -11,24 +11,17 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/state/store/cloudauth"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// nested is an attribute with attributes of its own.
-func nested(name, description string, attrs ...*schema.Attr) *schema.Attr {
-	b := store.Schema(attrs...)
-	return &schema.Attr{Name: name, Type: b.Type(), Object: &schema.Object{Attrs: b.Attrs, Nesting: schema.Single}, Optional: true, Description: description}
-}
-
 // Driver is the backend "s3". What the block leaves out comes from where the AWS SDK looks: its environment variables,
 // the shared files, the roles of a container or a machine.
-var Driver = store.Driver{Name: "s3", Schema: store.Schema(
+var Driver = store.Driver{Name: "s3", Schema: store.Schema(cloudauth.AWSAttrs(
 	store.Attr("bucket", cty.String, "The bucket."),
 	store.Attr("key", cty.String, "The key of the default workspace's state."),
 	store.Attr("workspace_key_prefix", cty.String, "What the keys of the other workspaces begin with: env: if not set."),
-	store.Attr("region", cty.String, "The region of the bucket and the table. AWS_REGION, AWS_DEFAULT_REGION."),
 	store.Attr("use_lockfile", cty.Bool, "Whether an object beside the state locks it."),
 	store.Attr("dynamodb_table", cty.String, "The DynamoDB table for locks and checksums."),
 	store.Attr("encrypt", cty.Bool, "Whether the service is asked to encrypt the state."),
@@ -37,46 +30,14 @@ var Driver = store.Driver{Name: "s3", Schema: store.Schema(
 	store.Attr("skip_s3_checksum", cty.Bool, "Whether objects are written without their SHA-256."),
 	store.Attr("acl", cty.String, "The canned ACL of the state."),
 
-	store.SecretAttr("access_key", "The access key. AWS_ACCESS_KEY_ID."),
-	store.SecretAttr("secret_key", "The secret key. AWS_SECRET_ACCESS_KEY."),
-	store.SecretAttr("token", "The session token. AWS_SESSION_TOKEN."),
-	store.Attr("profile", cty.String, "The profile in the shared files. AWS_PROFILE."),
-	store.Attr("shared_config_files", cty.List(cty.String), "The shared configuration files."),
-	store.Attr("shared_credentials_files", cty.List(cty.String), "The shared credentials files."),
-	store.Attr("shared_credentials_file", cty.String, "Older form of shared_credentials_files."),
-	nested("assume_role", "The role to take.",
-		store.Attr("role_arn", cty.String, "Its ARN."), store.Attr("duration", cty.String, "How long it is taken, such as 1h."),
-		store.Attr("external_id", cty.String, "The external ID."), store.Attr("policy", cty.String, "A policy that narrows it, as JSON."),
-		store.Attr("policy_arns", cty.Set(cty.String), "Policies that narrow it."), store.Attr("session_name", cty.String, "The name of the session."),
-		store.Attr("source_identity", cty.String, "The source identity."), store.Attr("tags", cty.Map(cty.String), "Tags of the session."),
-		store.Attr("transitive_tag_keys", cty.Set(cty.String), "Which of them are passed on."),
-	),
-	nested("assume_role_with_web_identity", "The role to take with a token of a web identity.",
-		store.Attr("role_arn", cty.String, "Its ARN. AWS_ROLE_ARN."), store.Attr("duration", cty.String, "How long it is taken."),
-		store.Attr("policy", cty.String, "A policy that narrows it, as JSON."), store.Attr("policy_arns", cty.Set(cty.String), "Policies that narrow it."),
-		store.Attr("session_name", cty.String, "The name of the session. AWS_ROLE_SESSION_NAME."),
-		store.SecretAttr("web_identity_token", "The token."), store.Attr("web_identity_token_file", cty.String, "The file with the token. AWS_WEB_IDENTITY_TOKEN_FILE."),
-	),
-	store.Attr("allowed_account_ids", cty.Set(cty.String), "The accounts that may be used."),
-	store.Attr("forbidden_account_ids", cty.Set(cty.String), "The accounts that may not."),
-
-	nested("endpoints", "The addresses of the services.",
+	cloudauth.Nested("endpoints", "The addresses of the services.",
 		store.Attr("s3", cty.String, "Of S3. AWS_ENDPOINT_URL_S3."), store.Attr("dynamodb", cty.String, "Of DynamoDB. AWS_ENDPOINT_URL_DYNAMODB."),
 		store.Attr("iam", cty.String, "Of IAM. It is not asked."), store.Attr("sso", cty.String, "Of SSO. AWS_ENDPOINT_URL_SSO."), store.Attr("sts", cty.String, "Of STS. AWS_ENDPOINT_URL_STS."),
 	),
 	store.Attr("endpoint", cty.String, "Older form of endpoints.s3."), store.Attr("dynamodb_endpoint", cty.String, "Older form of endpoints.dynamodb."),
 	store.Attr("iam_endpoint", cty.String, "Older form of endpoints.iam."), store.Attr("sts_endpoint", cty.String, "Older form of endpoints.sts."),
-	store.Attr("sts_region", cty.String, "The region of STS, if it is another."),
 	store.Attr("use_path_style", cty.Bool, "Whether the bucket stands in the path and not in the name of the host."),
 	store.Attr("force_path_style", cty.Bool, "Older form of use_path_style."),
-	store.Attr("use_fips_endpoint", cty.Bool, "Whether FIPS endpoints are used."), store.Attr("use_dualstack_endpoint", cty.Bool, "Whether endpoints with IPv6 are."),
-	store.Attr("ec2_metadata_service_endpoint", cty.String, "The address of the metadata service of a machine."),
-	store.Attr("ec2_metadata_service_endpoint_mode", cty.String, "IPv4 or IPv6."),
-	store.Attr("skip_metadata_api_check", cty.Bool, "Whether that service is not asked for credentials."),
-	store.Attr("custom_ca_bundle", cty.String, "A file with certificates of authorities. AWS_CA_BUNDLE."),
-	store.Attr("http_proxy", cty.String, "The proxy for http. HTTP_PROXY."), store.Attr("https_proxy", cty.String, "The proxy for https. HTTPS_PROXY."),
-	store.Attr("no_proxy", cty.String, "The hosts that need none. NO_PROXY."),
-	store.Attr("insecure", cty.Bool, "Whether certificates of servers are not looked at."),
 	store.Attr("max_retries", cty.Number, "How often a request is made again: 5 times if not set. AWS_MAX_ATTEMPTS."),
 	store.Attr("retry_mode", cty.String, "standard or adaptive. Requests are made again in one way here. AWS_RETRY_MODE."),
 
@@ -84,13 +45,13 @@ var Driver = store.Driver{Name: "s3", Schema: store.Schema(
 	store.Attr("skip_credentials_validation", cty.Bool, "Without effect: the first request to the bucket shows what credentials are worth."),
 	store.Attr("skip_requesting_account_id", cty.Bool, "Without effect: the account is asked for where accounts are allowed or forbidden."),
 	store.Attr("skip_region_validation", cty.Bool, "Without effect: any region will do."),
-), Open: open}
+)...), Open: open}
 
 func open(ctx context.Context, s store.Settings) (store.Store, error) {
-	r := &reader{Reader: store.Reader{S: s}}
+	r := &store.Reader{S: s}
 	o := Options{
 		Bucket: r.Must("bucket"), Key: r.Must("key"), Prefix: r.Text("workspace_key_prefix"), LockFile: r.Flag("use_lockfile"),
-		NoChecksum: r.Flag("skip_s3_checksum"), ACL: r.Text("acl"), Encrypt: r.Flag("encrypt"), KMSKey: r.Text("kms_key_id"), CustomerKey: r.customerKey(),
+		NoChecksum: r.Flag("skip_s3_checksum"), ACL: r.Text("acl"), Encrypt: r.Flag("encrypt"), KMSKey: r.Text("kms_key_id"), CustomerKey: customerKey(r),
 	}
 	if _, set := s.Text("workspace_key_prefix"); !set {
 		o.Prefix = "env:"
@@ -104,18 +65,20 @@ func open(ctx context.Context, s store.Settings) (store.Store, error) {
 		r.Fail(errors.New(`only one of "kms_key_id" and "sse_customer_key" can be set`))
 	}
 	again := r.Int("max_retries", 5, "AWS_MAX_ATTEMPTS")
-	config := r.config(ctx)
+	config := cloudauth.AWS(ctx, r)
+	cloudauth.AWSAccount(ctx, r, config)
 	if r.Err != nil {
 		return nil, r.Err
 	}
 	o.Client = s3.NewFromConfig(config, func(c *s3.Options) {
 		c.DisableLogOutputChecksumValidationSkipped = true
 		c.UsePathStyle = r.Flag("use_path_style") || r.Flag("force_path_style")
-		c.BaseEndpoint = r.endpoint("s3", "endpoint", "AWS_ENDPOINT_URL_S3", "AWS_S3_ENDPOINT")
+		c.BaseEndpoint = cloudauth.Endpoint(r, "s3", "endpoint", "AWS_ENDPOINT_URL_S3", "AWS_S3_ENDPOINT")
 	})
 	if name := r.Text("dynamodb_table"); name != "" {
-		o.Table = &Table{Name: name, Client: &DynamoDB{
-			Config: config, Endpoint: aws.ToString(r.endpoint("dynamodb", "dynamodb_endpoint", "AWS_ENDPOINT_URL_DYNAMODB", "AWS_DYNAMODB_ENDPOINT")),
+		o.Table = &Table{Name: name, Client: &cloudauth.AWSService{
+			Config: config, Name: "dynamodb", Target: "DynamoDB_20120810", Version: "1.0",
+			Endpoint: aws.ToString(cloudauth.Endpoint(r, "dynamodb", "dynamodb_endpoint", "AWS_ENDPOINT_URL_DYNAMODB", "AWS_DYNAMODB_ENDPOINT")),
 		}}
 	}
 	if r.Err != nil {
@@ -124,7 +87,7 @@ func open(ctx context.Context, s store.Settings) (store.Store, error) {
 	return store.Careful(New(o), store.Tries{Again: again, Shortest: 250 * time.Millisecond, Longest: 20 * time.Second}), nil
 }
 
-func (r *reader) customerKey() *CustomerKey {
+func customerKey(r *store.Reader) *CustomerKey {
 	text := r.Text("sse_customer_key", "AWS_SSE_CUSTOMER_KEY")
 	if text == "" {
 		return nil
@@ -136,19 +99,4 @@ func (r *reader) customerKey() *CustomerKey {
 	}
 	sum := md5.Sum(key)
 	return &CustomerKey{Key: text, MD5: base64.StdEncoding.EncodeToString(sum[:])}
-}
-
-// endpoint is the address of a service, nil for the usual one.
-func (r *reader) endpoint(name, older string, env ...string) *string {
-	text := r.in("endpoints").Text(name, env...)
-	if text == "" {
-		text = r.Text(older)
-	}
-	if text == "" {
-		return nil
-	}
-	if !strings.Contains(text, "://") {
-		text = "https://" + text
-	}
-	return aws.String(text)
 }

@@ -4,21 +4,29 @@ import (
 	"context"
 	"crypto/md5"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"time"
+
+	"github.com/lethe-iac/lethe/internal/state/store/cloudauth"
 )
 
 // Table is a table of DynamoDB with the key LockID: the lock of a state is the item "bucket/key" with Info, its MD5
 // is the item "bucket/key-md5" with Digest.
 type Table struct {
-	Client *DynamoDB
+	Client *cloudauth.AWSService
 	Name   string
+}
+
+// call makes a request once, and gives the item of the answer.
+func (t *Table) call(ctx context.Context, operation string, in request) (item, error) {
+	var out struct{ Item item }
+	err := t.Client.Call(ctx, operation, in, &out)
+	return out.Item, err
 }
 
 // get reads a field of an item, "" where there is none.
 func (t *Table) get(ctx context.Context, id, field string) (string, error) {
-	found, err := t.Client.call(ctx, "GetItem", request{TableName: t.Name, Key: item{"LockID": id}, ConsistentRead: true})
+	found, err := t.call(ctx, "GetItem", request{TableName: t.Name, Key: item{"LockID": id}, ConsistentRead: true})
 	return found[field], err
 }
 
@@ -32,7 +40,7 @@ func digestOf(data []byte) string {
 func (t *Table) note(ctx context.Context, id string, data []byte) (err error) {
 	in := request{TableName: t.Name, Item: item{"LockID": id + "-md5", "Digest": digestOf(data)}}
 	for range 4 {
-		if _, err = t.Client.call(ctx, "PutItem", in); err == nil {
+		if _, err = t.call(ctx, "PutItem", in); err == nil {
 			return nil
 		}
 	}
@@ -41,7 +49,7 @@ func (t *Table) note(ctx context.Context, id string, data []byte) (err error) {
 
 // forget removes the MD5 of a state.
 func (t *Table) forget(ctx context.Context, id string) error {
-	_, err := t.Client.call(ctx, "DeleteItem", request{TableName: t.Name, Key: item{"LockID": id + "-md5"}})
+	_, err := t.call(ctx, "DeleteItem", request{TableName: t.Name, Key: item{"LockID": id + "-md5"}})
 	return err
 }
 
@@ -75,11 +83,10 @@ func (t *Table) settled(ctx context.Context, id string, read func() ([]byte, err
 type tableLock struct{ *remote }
 
 func (l tableLock) take(ctx context.Context, workspace string, info []byte) (bool, []byte, error) {
-	_, err := l.o.Table.Client.call(ctx, "PutItem", request{
+	_, err := l.o.Table.call(ctx, "PutItem", request{
 		TableName: l.o.Table.Name, Item: item{"LockID": l.id(workspace), "Info": string(info)}, ConditionExpression: "attribute_not_exists(LockID)",
 	})
-	var refused *conditionError
-	if err == nil || !errors.As(err, &refused) {
+	if err == nil || !cloudauth.AWSRefused(err, conditionFailed) {
 		return err == nil, nil, err
 	}
 	held, err := l.read(ctx, workspace)
@@ -95,11 +102,10 @@ func (l tableLock) read(ctx context.Context, workspace string) ([]byte, error) {
 }
 
 func (l tableLock) free(ctx context.Context, workspace string, info []byte) error {
-	_, err := l.o.Table.Client.call(ctx, "DeleteItem", request{
+	_, err := l.o.Table.call(ctx, "DeleteItem", request{
 		TableName: l.o.Table.Name, Key: item{"LockID": l.id(workspace)}, ConditionExpression: "Info = :held", ExpressionAttributeValues: item{":held": string(info)},
 	})
-	var refused *conditionError
-	if errors.As(err, &refused) {
+	if cloudauth.AWSRefused(err, conditionFailed) {
 		return nil // it was given back meanwhile
 	}
 	return err

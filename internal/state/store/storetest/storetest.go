@@ -51,9 +51,49 @@ type suite struct {
 	ctx  context.Context
 }
 
-// state is bytes that look like a state, which a store need not know.
+// state is a state as programs lay it out, which a store need not know. From one to the next, an output and an
+// object change, and another object stays.
 func state(n int) []byte {
-	return []byte(fmt.Sprintf(`{"version":4,"serial":%d,"lineage":"l","outputs":{},"resources":[]}`, n))
+	return []byte(fmt.Sprintf(`{
+  "version": 4,
+  "terraform_version": "1.11.4",
+  "serial": %[1]d,
+  "lineage": "l",
+  "outputs": {
+    "o": {
+      "value": %[1]d,
+      "type": "number"
+    }
+  },
+  "resources": [
+    {
+      "mode": "managed",
+      "type": "terraform_data",
+      "name": "a",
+      "provider": "provider[\"terraform.io/builtin/terraform\"]",
+      "instances": [
+        {
+          "index_key": "stays",
+          "schema_version": 0,
+          "attributes": {
+            "id": "x"
+          },
+          "sensitive_attributes": []
+        },
+        {
+          "index_key": %[1]d,
+          "schema_version": 0,
+          "attributes": {
+            "id": "y"
+          },
+          "sensitive_attributes": []
+        }
+      ]
+    }
+  ],
+  "check_results": null
+}
+`, n))
 }
 
 func (s *suite) get(st store.Store, workspace string) ([]byte, store.Version) {

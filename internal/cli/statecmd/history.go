@@ -1,0 +1,262 @@
+package statecmd
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/view"
+)
+
+const noHistory = "No history of the state"
+
+// historian opens the store in use, as one that keeps former states, for the selected workspace.
+func historian(ctx context.Context, p *project.Project) (h store.Historian, workspace string, ok bool) {
+	workspace = project.Workspaces(p.Call).Selected()
+	st, ok := p.OpenStore(ctx)
+	if !ok {
+		return nil, "", false
+	}
+	if h, ok = store.As[store.Historian](st.Store); !ok {
+		p.Bag.Add(diag.Errorf(noHistory, "The backend %q keeps no former states. A local state has some, and so has the backend \"pg\" with layout = \"rows\".", st.Type))
+	}
+	return h, workspace, ok
+}
+
+// serialOf reads a serial that is an operand.
+func serialOf(c *base.Call, text string) (uint64, bool) {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		c.Bag.Add(diag.Errorf("Invalid serial", "%q is not the serial of a state, which is a whole number. To see those that are kept, run: lethe state history", text))
+	}
+	return n, err == nil
+}
+
+// former reads the state that had a serial. One that is not kept is an error.
+func former(ctx context.Context, p *project.Project, h store.Historian, workspace string, serial uint64) (*state.Snapshot, bool) {
+	data, err := h.Former(ctx, workspace, serial)
+	switch {
+	case err != nil:
+		p.Bag.Add(diag.Errorf("Failed to load state", "The state with the serial %d cannot be read: %s.", serial, err))
+		return nil, false
+	case data == nil:
+		p.Bag.Add(diag.Errorf("No state with that serial", "No state with the serial %d is kept. To see those that are, run: lethe state history", serial))
+		return nil, false
+	}
+	return p.OpenState(ctx, data)
+}
+
+// History is `state history`.
+var History = &base.Command{
+	Name: "state history", Short: "List the states that are kept",
+	Long: "Lists the present state and the former ones that the backend keeps, the latest first:\nwhen each was written, by whom and for what, as far as that is known, and how many\nobjects it added, changed and removed.",
+	Setup: base.Flags(func(c *base.Call, f *project.Options) {
+		c.JSONFlag()
+		f.StateFlag(c)
+	}, runHistory),
+	Result: true,
+}
+
+func runHistory(ctx context.Context, c *base.Call, f *project.Options) int {
+	if !c.NoOperands() {
+		return c.UI.Fail()
+	}
+	p, now, ok := readOnly(ctx, c, f)
+	if !ok {
+		return c.UI.Fail()
+	}
+	h, workspace, ok := historian(ctx, p)
+	if !ok {
+		return c.UI.Fail()
+	}
+	states, err := h.History(ctx, workspace)
+	if err != nil {
+		c.Bag.Add(diag.Errorf("Failed to load state", "The former states cannot be listed: %s.", err))
+		return c.UI.Fail()
+	}
+	if !count(ctx, p, h, workspace, states, now) {
+		return c.UI.Fail()
+	}
+	if c.View.JSON {
+		err = view.HistoryJSON(c.Stdout, states)
+	} else {
+		err = view.HistoryText(c.Stdout, states)
+	}
+	if err != nil {
+		c.Bag.Add(diag.Errorf("Failed to show the history", "%s.", err))
+	}
+	return p.UI.DoneQuiet()
+}
+
+// count compares each state with the one before it, where the store has not. now is the present one.
+func count(ctx context.Context, p *project.Project, h store.Historian, workspace string, states []store.Past, now *state.Snapshot) bool {
+	after := now
+	for i := 0; i+1 < len(states); i++ {
+		if states[i].Counts != nil {
+			return true // it counts all that can be
+		}
+		before, ok := former(ctx, p, h, workspace, states[i+1].Serial)
+		if !ok {
+			return false
+		}
+		n := store.Counts{}
+		n.Added, n.Changed, n.Removed = view.NewStateDifference(before, after).Counts()
+		states[i].Counts, after = &n, before
+	}
+	return true
+}
+
+// Diff is `state diff`.
+var Diff = &base.Command{
+	Name: "state diff", Args: "SERIAL [SERIAL]", Short: "Show what two states differ in",
+	Long: "Shows the objects and outputs that differ between the state with the first serial\nand that with the second, or the present one. What is sensitive is hidden, as in\n\"state show\"; with -json it is in the document, with what is sensitive in it.",
+	Setup: base.Flags(func(c *base.Call, f *project.Options) {
+		c.JSONFlag()
+		f.StateFlag(c)
+		c.SensitiveFlag()
+	}, runDiff),
+	Result: true,
+}
+
+func runDiff(ctx context.Context, c *base.Call, f *project.Options) int {
+	if !c.Between(1, 2) {
+		return c.UI.Fail()
+	}
+	var serials []uint64
+	for _, text := range c.Operands {
+		n, ok := serialOf(c, text)
+		if !ok {
+			return c.UI.Fail()
+		}
+		serials = append(serials, n)
+	}
+	p, now, ok := readOnly(ctx, c, f)
+	if !ok {
+		return c.UI.Fail()
+	}
+	h, workspace, ok := historian(ctx, p)
+	if !ok {
+		return c.UI.Fail()
+	}
+	sides := []*state.Snapshot{nil, now}
+	for i, n := range serials {
+		if sides[i] = now; n == now.Serial {
+			continue
+		}
+		if sides[i], ok = former(ctx, p, h, workspace, n); !ok {
+			return c.UI.Fail()
+		}
+	}
+	diff := view.NewStateDifference(sides[0], sides[1])
+	var err error
+	if c.View.JSON {
+		err = diff.JSON(c.Stdout, p.Schemas())
+	} else {
+		err = diff.Text(c.Stdout, p.Schemas(), c.ViewOptions())
+	}
+	if err != nil {
+		c.Bag.Add(diag.Errorf("Failed to show the difference", "%s.", err))
+	}
+	return p.UI.DoneQuiet()
+}
+
+// Restore is `state restore`.
+var Restore = &base.Command{
+	Name: "state restore", Args: "SERIAL", Short: "Make a former state the present one",
+	Long: "Writes the content of the state with that serial again, under the next serial.\nReal objects are not touched: what was created since is managed no more, and what was\ndestroyed since is found to be missing when the next plan looks.",
+	Setup: base.Flags(func(c *base.Call, f *restoreFlags) {
+		c.Flags.BoolVar(&f.autoApprove, "auto-approve", false, "Skip interactive approval.")
+		c.Flags.BoolVar(&f.autoApprove, "force", false, "The same.")
+		f.InputFlag(c)
+		f.LockFlags(c)
+		f.StateFlag(c)
+	}, runRestore),
+}
+
+type restoreFlags struct {
+	project.Options
+	autoApprove bool
+}
+
+func runRestore(ctx context.Context, c *base.Call, f *restoreFlags) int {
+	if !c.Between(1, 1) {
+		return c.UI.Fail()
+	}
+	serial, ok := serialOf(c, c.Operands[0])
+	if !ok {
+		return c.UI.Fail()
+	}
+	p, ok := project.Open(c, &f.Options)
+	if !ok {
+		return c.UI.Fail()
+	}
+	ws, ok := p.LockState(ctx, "", "state-restore")
+	if !ok {
+		return c.UI.Fail()
+	}
+	if ws.Missing() {
+		c.Bag.Add(noState())
+		return c.UI.Fail()
+	}
+	h, workspace, ok := historian(ctx, p)
+	if !ok {
+		return c.UI.Fail()
+	}
+	now := ws.Snapshot()
+	then := now
+	if serial != now.Serial {
+		if then, ok = former(ctx, p, h, workspace, serial); !ok {
+			return c.UI.Fail()
+		}
+	}
+	if then.Lineage != now.Lineage {
+		c.Bag.Add(diag.Errorf("State of another lineage", "The state with the serial %d has the lineage %q, and the present one has %q: it is the state of other objects.", serial, then.Lineage, now.Lineage))
+		return c.UI.Fail()
+	}
+	diff := view.NewStateDifference(now, then)
+	if diff.Empty() {
+		c.UI.Print(fmt.Sprintf("The state is what it was with the serial %d. Nothing was written.\n", serial))
+		return c.UI.Done(base.ExitOK)
+	}
+	if !agreed(c, diff, serial, f.autoApprove) || !ws.Save(then) {
+		return c.UI.Fail()
+	}
+	c.UI.Print(fmt.Sprintf("The state with the serial %d was restored, as that with the serial %d.\n", serial, ws.Snapshot().Serial))
+	return c.UI.Done(base.ExitOK)
+}
+
+// agreed says what is about to happen, and asks.
+func agreed(c *base.Call, diff *view.StateDifference, serial uint64, approved bool) bool {
+	c.UI.Print(fmt.Sprintf("Lethe will put back the state with the serial %d:\n\n", serial))
+	for _, d := range diff.Objects {
+		switch {
+		case d.Before == nil:
+			c.UI.Print(fmt.Sprintf("  + %s is in the state again\n", d.Object))
+		case d.After == nil:
+			c.UI.Print(fmt.Sprintf("  - %s is managed no more\n", d.Object))
+		default:
+			c.UI.Print(fmt.Sprintf("  ~ %s is recorded as it was\n", d.Object))
+		}
+	}
+	if n := len(diff.Outputs); n > 0 {
+		c.UI.Print(fmt.Sprintf("  ~ outputs: %d\n", n))
+	}
+	c.UI.Print("\nReal objects are not touched. Run \"lethe plan\" afterwards, to see how they differ\nfrom the state.\n")
+	if approved {
+		return true
+	}
+	yes, answered := c.UI.Confirm("Do you want to restore this state?", "")
+	if !answered && !c.CutShort() {
+		c.Bag.Add(base.NotApproved("-auto-approve"))
+		return false
+	}
+	if !yes {
+		c.UI.Print("Cancelled restoring the state.\n")
+	}
+	return yes
+}

@@ -1,0 +1,220 @@
+package diag
+
+import (
+	"bytes"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// Sources are the texts that snippets are cut from, by file name as ranges spell it. It may be
+// used from many goroutines.
+type Sources struct {
+	mu     sync.RWMutex
+	files  map[string][]byte
+	blocks map[string][]topBlock // of files that were asked about
+}
+
+// Set remembers a file's text.
+func (s *Sources) Set(name string, text []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.files == nil {
+		s.files = map[string][]byte{}
+	}
+	s.files[name] = text
+	delete(s.blocks, name)
+}
+
+// Get gives a file's text, nil if it is not known.
+func (s *Sources) Get(name string) []byte {
+	if s == nil {
+		return nil
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.files[name]
+}
+
+// Adopt takes over what another set of sources knows.
+func (s *Sources) Adopt(from *Sources) {
+	from.mu.RLock()
+	defer from.mu.RUnlock()
+	for name, text := range from.files {
+		s.Set(name, text)
+	}
+}
+
+// Snippet is a piece of source with a part of it marked.
+type Snippet struct {
+	Context    string // the block it is in, "" if in none
+	Code       string // whole lines, without the last line break
+	Line       int    // of the first line, from 1
+	Start, End int    // of the mark, in bytes of the code
+}
+
+// Snippet finds the source of a diagnostic about a range, with the lines around it that help to understand it where
+// context is not nil; false if it is not known.
+func (s *Sources) Snippet(subject Range, context *Range) (Snippet, bool) {
+	src := s.Get(subject.Filename)
+	if src == nil || subject.Start.Byte > len(src) || subject.Start.Byte < 0 {
+		return Snippet{}, false
+	}
+	out := Snippet{Context: s.context(subject.Filename, src, subject.Start.Byte-1)}
+	begin, end := subject.Start.Byte, max(subject.End.Byte, subject.Start.Byte)
+	from, to := begin, end
+	if context != nil && context.Filename == subject.Filename {
+		from, to = min(from, max(context.Start.Byte, 0)), max(to, context.End.Byte)
+	}
+	from = bytes.LastIndexByte(src[:min(from, len(src))], '\n') + 1
+	to = max(from, lineEnd(src, min(to, len(src))))
+	from, to = window(src, from, to, begin, min(end, to))
+	out.Code = string(src[from:to])
+	out.Line = subject.Start.Line - bytes.Count(src[from:begin], []byte("\n"))
+	out.Start, out.End = begin-from, min(end, to)-from
+	if out.End == out.Start { // something that is missing: mark one character
+		out.End = min(out.Start+1, len(out.Code))
+	}
+	out.Code = strings.TrimSuffix(out.Code, "\r")
+	out.End = min(out.End, len(out.Code))
+	out.Start = min(out.Start, out.End)
+	return out, true
+}
+
+// A snippet of very long lines is cut down to what stands near the mark: a thousand messages about one
+// line of a megabyte must not become a gigabyte.
+const (
+	snippetMost = 20_000 // bytes
+	snippetNear = 2_000  // of these, before and behind the mark
+)
+
+// window cuts from and to down where they are too far apart.
+func window(src []byte, from, to, begin, end int) (int, int) {
+	if to-from <= snippetMost {
+		return from, to
+	}
+	from, to = max(from, begin-snippetNear), min(to, max(begin, min(end, begin+snippetMost))+snippetNear)
+	for from < begin && !utf8.RuneStart(src[from]) {
+		from++
+	}
+	for to < len(src) && !utf8.RuneStart(src[to]) {
+		to++
+	}
+	return from, to
+}
+
+func lineEnd(src []byte, at int) int {
+	if at > 0 && src[at-1] == '\n' { // the range ends with its line
+		return at - 1
+	}
+	if n := bytes.IndexByte(src[at:], '\n'); n >= 0 {
+		return at + n
+	}
+	return len(src)
+}
+
+// context is the header of the outermost block around a byte, "" outside of blocks.
+func (s *Sources) context(name string, src []byte, at int) string {
+	if strings.HasSuffix(name, ".json") {
+		return ""
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list, ok := s.blocks[name]
+	if !ok {
+		list = topBlocks(src)
+		if s.blocks == nil {
+			s.blocks = map[string][]topBlock{}
+		}
+		s.blocks[name] = list
+	}
+	i := sort.Search(len(list), func(i int) bool { return at < list[i].end })
+	if i < len(list) && list[i].start <= at {
+		return list[i].header
+	}
+	return ""
+}
+
+// topBlock is a block at the top of a source file: its header, such as `resource "a" "b"`, and where
+// it begins and ends, in bytes.
+type topBlock struct {
+	header     string
+	start, end int
+}
+
+// topBlocks finds the blocks of a file in native syntax, in order, without understanding what is in
+// them. Where a file is not well-formed, it finds what it can; in one of many megabytes, nothing: its tokens
+// would take a hundred times as much.
+func topBlocks(src []byte) []topBlock {
+	if len(src) > 8<<20 {
+		return nil
+	}
+	tokens, _ := hclsyntax.LexConfig(src, "", hcl.InitialPos) // what is wrong was reported by the parser
+	var out []topBlock
+	for len(tokens) > 0 {
+		start := tokens[0].Range.Start.Byte
+		header, rest := blockHeader(src, tokens)
+		if header == "" {
+			tokens = afterLine(tokens)
+			continue
+		}
+		end := len(src)
+		tokens = nil
+		for i, depth := 0, 1; i < len(rest); i++ {
+			switch rest[i].Type {
+			case hclsyntax.TokenOBrace:
+				depth++
+			case hclsyntax.TokenCBrace:
+				depth--
+			}
+			if depth == 0 {
+				end, tokens = rest[i].Range.End.Byte, rest[i+1:]
+				break
+			}
+		}
+		out = append(out, topBlock{header, start, end})
+	}
+	return out
+}
+
+// blockHeader reads a block's type and labels up to its brace, and gives what follows that; "" if no
+// block begins here.
+func blockHeader(src []byte, tokens hclsyntax.Tokens) (string, hclsyntax.Tokens) {
+	var parts []string
+	for i := 0; i < len(tokens); i++ {
+		switch t := tokens[i]; {
+		case t.Type == hclsyntax.TokenOBrace && len(parts) > 0:
+			return strings.Join(parts, " "), tokens[i+1:]
+		case t.Type == hclsyntax.TokenIdent && len(parts) == 0:
+			parts = append(parts, string(t.Bytes))
+		case t.Type == hclsyntax.TokenIdent:
+			parts = append(parts, strconv.Quote(string(t.Bytes)))
+		case t.Type == hclsyntax.TokenOQuote && len(parts) > 0:
+			for i < len(tokens) && tokens[i].Type != hclsyntax.TokenCQuote {
+				i++
+			}
+			if i == len(tokens) {
+				return "", nil
+			}
+			parts = append(parts, string(src[t.Range.Start.Byte:tokens[i].Range.End.Byte]))
+		default:
+			return "", nil
+		}
+	}
+	return "", nil
+}
+
+// afterLine is what follows the next end of a line.
+func afterLine(tokens hclsyntax.Tokens) hclsyntax.Tokens {
+	for i, t := range tokens {
+		if t.Type == hclsyntax.TokenNewline || t.Type == hclsyntax.TokenComment {
+			return tokens[i+1:]
+		}
+	}
+	return nil
+}

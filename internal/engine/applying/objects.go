@@ -1,0 +1,245 @@
+package applying
+
+import (
+	"context"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
+	"github.com/lethe-iac/lethe/internal/engine/filling"
+	"github.com/lethe-iac/lethe/internal/engine/run"
+	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/shortcut"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/journal"
+)
+
+// up brings one object to where the plan wants it.
+func (x *step) up(ctx context.Context, c *plan.Change) bool {
+	d, ok := x.run.Program.Resource(c.Object.Resource())
+	if !ok {
+		return false
+	}
+	if d.Res.Check != "" {
+		x.run.Unread(d, c.Object.Module, x.run.Scoped(func(r *run.Run) { (&step{x.a, r, x.records}).upDeclared(ctx, c, d) }))
+		return true // a check keeps nothing from being done
+	}
+	return x.upDeclared(ctx, c, d)
+}
+
+func (x *step) upDeclared(ctx context.Context, c *plan.Change, d *program.Declaration) bool {
+	inst := c.Object.Instance
+	f := x.run.Frame.At(inst.Module, frame.After)
+	if !x.takeIn(c) {
+		x.a.failed(d, inst)
+		return false
+	}
+	v, ok := x.bring(ctx, d, f, c, inst)
+	if !ok {
+		x.a.failed(d, inst)
+		return false
+	}
+	f.Put(d.ID, inst.Key, frame.After, v)
+	return len(declared.ProvisionersOf(x.run.Program, x.run.Removals, c, nil, false).List) > 0 || x.after(d, f, inst, v)
+}
+
+func (x *step) bring(ctx context.Context, d *program.Declaration, f *frame.Frame, c *plan.Change, inst addr.Instance) (mark.Value, bool) {
+	if c.Action == plan.NoOp {
+		return x.visit(d, f, c, inst)
+	}
+	x.run.Receive(ctx, d.ID, inst.Module, inst.Key)
+	if !x.run.Pre(d, f, inst.Key, inst) {
+		return mark.Value{}, false
+	}
+	config, out := f.Config(d.ID, inst.Key, frame.After, x.run.Bag)
+	if out != frame.OK {
+		return mark.Value{}, false
+	}
+	t, u, ok := x.run.ToolsAfter(ctx, d, f, inst.Key, inst)
+	if !ok {
+		return mark.Value{}, false
+	}
+	if c.Action == plan.Read {
+		return x.read(ctx, t, u, c, config)
+	}
+	return x.make(ctx, d, t, u, c, config)
+}
+
+// visit gives the value of an object that its provider has nothing to do with.
+func (x *step) visit(d *program.Declaration, f *frame.Frame, c *plan.Change, inst addr.Instance) (mark.Value, bool) {
+	e := x.a.entry(c.Object)
+	if e == nil || !x.run.Pre(d, f, inst.Key, inst) {
+		return mark.Value{}, false
+	}
+	return filling.StoredValue(x.run.Program, d, e), true
+}
+
+func (x *step) read(ctx context.Context, t *object.Tools, u declared.Use, c *plan.Change, config mark.Value) (mark.Value, bool) {
+	v, entry, ok := t.ReadData(ctx, config, object.Stored{Provider: u.Instance, Recorded: c.Recorded, Was: c.Entry}, false)
+	if !ok {
+		return v, false
+	}
+	return v, x.write(0, journal.Change{Object: c.Object, Entry: entry})
+}
+
+// make creates or updates a managed object.
+func (x *step) make(ctx context.Context, d *program.Declaration, t *object.Tools, u declared.Use, c *plan.Change, config mark.Value) (mark.Value, bool) {
+	cur, ok := x.current(t, c)
+	if !ok {
+		return mark.Value{}, false
+	}
+	p, ok := x.proposal(ctx, d, t, c, cur, config)
+	if !ok {
+		return mark.Value{}, false
+	}
+	if c.Action == plan.Update && t.Nothing(p) {
+		v, entry, news := t.Same(p, run.Amended(c, cur.Entry))
+		if news {
+			x.a.count(c)
+		}
+		return v, x.write(0, journal.Change{Object: c.Object, Entry: entry})
+	}
+	old, ok := x.depose(c)
+	if !ok {
+		return mark.Value{}, false
+	}
+	op, ok := x.a.intend(c.Object, c.Action, u.Instance)
+	if !ok {
+		return mark.Value{}, false
+	}
+	stored := object.Stored{Provider: u.Instance, Recorded: c.Recorded, CreateFirst: c.CreateFirst, SkipDestroy: c.SkipDestroy}
+	provisioned := len(declared.ProvisionersOf(x.run.Program, x.run.Removals, c, nil, false).List) > 0
+	if provisioned {
+		stored.Later = func(done event.Done) { x.a.postpone(done) }
+	}
+	v, entry, ok := t.Up(ctx, p, cur.Entry, stored)
+	if ok && provisioned {
+		entry.Tainted = true // until its provisioners are over
+	}
+	results := []journal.Change{{Object: c.Object, Entry: entry}}
+	if entry == nil && old != (addr.Object{}) {
+		results = x.a.restore(c.Object, old) // the create came to nothing: the old object is current again
+	}
+	if t.Unanswered {
+		op = 0 // that it came to something stays possible
+	}
+	if !x.write(op, results...) {
+		return v, false
+	}
+	if ok {
+		x.a.count(c)
+	}
+	return v, ok
+}
+
+// current is the object that a change starts from: nothing for what is created, also as the second
+// half of a replacement.
+func (x *step) current(t *object.Tools, c *plan.Change) (object.Current, bool) {
+	if c.Action != plan.Update {
+		return object.Current{}, true
+	}
+	return x.known(t, c.Object)
+}
+
+// known is a stored object in its wire form.
+func (x *step) known(t *object.Tools, o addr.Object) (object.Current, bool) {
+	e := x.a.entry(o)
+	if e == nil {
+		return object.Current{}, false
+	}
+	k, ok := t.Stored(e)
+	return object.Current{Entry: e, Known: k}, ok
+}
+
+// proposal is what the provider is asked to make. Where nothing can have changed since the plan,
+// the plan stands; elsewhere the provider plans again with what is known now, and has to stay
+// within what was approved.
+func (x *step) proposal(ctx context.Context, d *program.Declaration, t *object.Tools, c *plan.Change, cur object.Current, config mark.Value) (*object.Proposal, bool) {
+	forced := object.Forced{IgnoreAll: d.Res.Lifecycle.IgnoreAll, Ignore: run.Ignored(d)}
+	if c.Settled && !x.run.Settings.Closed.Has(shortcut.Settled) {
+		return t.Approved(c, cur, config, forced)
+	}
+	if !t.Validate(ctx, config) {
+		return nil, false
+	}
+	p, ok := t.Propose(ctx, config, cur, forced)
+	return p, ok && t.Within(c, p)
+}
+
+// depose makes room for the new object of a create-first replacement.
+func (x *step) depose(c *plan.Change) (addr.Object, bool) {
+	if c.Action != plan.CreateDelete {
+		return addr.Object{}, true
+	}
+	e := x.a.entry(c.Object)
+	if e == nil {
+		return addr.Object{}, true
+	}
+	x.a.mu.Lock()
+	old := addr.Object{Instance: c.Object.Instance, Deposed: x.a.freeKey(c.Object.Instance)}
+	x.a.deposed[c.Object] = old
+	x.a.mu.Unlock()
+	deposed := *e
+	deposed.CreateFirst = c.CreateFirst
+	return old, x.write(0, journal.Change{Object: old, Entry: &deposed}, journal.Change{Object: c.Object})
+}
+
+// down ends one object.
+func (x *step) down(ctx context.Context, c *plan.Change, face frame.Face) bool {
+	if !x.takeIn(c) {
+		return false
+	}
+	o := x.a.downed(c)
+	e := x.a.entry(o)
+	if e == nil {
+		return true // the create failed, and the old object lives on
+	}
+	if c.Action == plan.Forget || c.Action == plan.ForgetCreate {
+		x.a.forgotten.Add(1)
+		x.run.Settings.Tell(event.Done{Object: o, Op: event.Forget})
+		return x.write(0, journal.Change{Object: o})
+	}
+	t, u, ok := x.toolsDown(ctx, o, e, face)
+	if !ok {
+		return false
+	}
+	cur, ok := x.known(t, o)
+	if !ok {
+		return false
+	}
+	op, ok := x.a.intend(o, plan.Delete, u.Instance)
+	if !ok {
+		return false
+	}
+	private := e.Private
+	if c.Action == plan.Delete {
+		private = c.Private
+	}
+	left, ok := t.Down(ctx, cur, private)
+	if ok {
+		x.a.destroyed.Add(1)
+	}
+	if t.Unanswered {
+		op = 0
+	}
+	return x.write(op, journal.Change{Object: o, Entry: left}) && ok
+}
+
+// toolsDown is what it takes to end a stored object: its provider on the face that the order of steps
+// found for it.
+func (x *step) toolsDown(ctx context.Context, o addr.Object, e *state.Entry, face frame.Face) (*object.Tools, declared.Use, bool) {
+	u, ok := x.run.StoredUse(ctx, o.Instance, e)
+	if !ok {
+		return nil, u, false
+	}
+	s, ok := x.run.Sessions.Get(ctx, x.run.Bag, u, face)
+	typ := x.run.TypeOf(ctx, u.Instance.Provider, o.Resource(), o.Instance)
+	if !ok || typ == nil {
+		return nil, u, false
+	}
+	return x.run.Tools(o, s, typ), u, true
+}

@@ -1,0 +1,212 @@
+package fetch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/archive"
+	"github.com/lethe-iac/lethe/internal/bucket"
+	"github.com/lethe-iac/lethe/internal/download"
+)
+
+// isArchive finds addresses that are of an archive by their name.
+var isArchive = pattern(`\.(zip|tar|tgz|tar\.gz|tbz2|tar\.bz2|tar\.xz|txz)$`)
+
+var metaGet = pattern(`(?i)<meta\s+name="terraform-get"\s+content="([^"]+)"`)
+
+// named reads the source that a server names for a module: a repository or an archive, and protected on the way
+// where the server is.
+func named(who, text string, protected bool) (*moduleSource, error) {
+	s, err := parseSource(text, "")
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s says that the module is at %q: %w", who, display(text), err)
+	case s.registry != nil || s.local != "":
+		return nil, fmt.Errorf("%s says that the module is at %q, which is no place to install from", who, display(text))
+	case s.bucket == "s3" && !bucket.IsAmazon(s.archive):
+		return nil, fmt.Errorf("%s says that the module is at %q, and your credentials for S3 are for Amazon and the addresses in your configuration", who, display(text))
+	case protected && (s.archive != nil && s.archive.Scheme != "https" || s.git != nil && strings.HasPrefix(s.git.url, "http:")):
+		return nil, fmt.Errorf("%s says that the module is at %q, which is not protected as it is itself", who, display(text))
+	}
+	return s, nil
+}
+
+// install puts a package into dir, anew, if it is what was locked. One that this command has installed elsewhere is
+// copied from there.
+func (m *Installer) install(ctx context.Context, c *moduleCall, s *moduleSource, at, dir string) error {
+	if have, ok := m.packages[at]; ok && have.dir != dir {
+		c.lock.Revision, c.lock.Hash = have.revision, have.hash
+		return errors.Join(os.RemoveAll(dir), os.CopyFS(dir, os.DirFS(have.dir)))
+	}
+	var got delivery
+	err := fill(dir, func(tmp string) (err error) {
+		if got.revision, err = m.fetch(ctx, c.lock.Revision, s, tmp); err != nil || c.lock.Source == "" {
+			return err
+		}
+		list, err := summary(tmp)
+		if err != nil {
+			return err
+		}
+		if got.hash = hashOf(list); c.locked && got.hash != c.lock.Hash {
+			return c.changed(got)
+		}
+		m.remember(got.hash, got.revision, list)
+		m.Store.keep(got.hash, tmp)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	got.dir, c.lock.Revision, c.lock.Hash = dir, got.revision, got.hash
+	if m.packages == nil {
+		m.packages = map[string]delivery{}
+	}
+	m.packages[at] = got
+	return nil
+}
+
+// fetch gets a package, and gives its revision, where it has one: the locked one, unless that is "".
+func (m *Installer) fetch(ctx context.Context, locked string, s *moduleSource, dir string) (revision string, err error) {
+	switch {
+	case s.git != nil:
+		return m.git(ctx, s.git, locked, dir)
+	case s.image != nil:
+		return m.image(ctx, s.image, locked, dir)
+	case s.bucket != "":
+		return "", m.object(ctx, s, dir)
+	case s.local != "":
+		return "", errors.Join(os.MkdirAll(dir, 0o755), CopyModule(s.local, dir))
+	}
+	return m.archive(ctx, s.archive, locked, dir, 0)
+}
+
+func (m *Installer) git(ctx context.Context, g *gitSource, want, dir string) (commit string, err error) {
+	if m.copies == nil {
+		m.copies = newRepositories(m.CacheDir, m.Environ, m.Registry.Client.Offline)
+	}
+	copies := m.copies
+	if copies.dir == "" {
+		tmp, err := os.MkdirTemp(m.DataDir, ".git-*")
+		if err != nil {
+			return "", err
+		}
+		defer os.RemoveAll(tmp)
+		copies = newRepositories(tmp, m.Environ, copies.offline)
+	}
+	if err := os.MkdirAll(copies.dir, 0o700); err != nil {
+		return "", err
+	}
+	err = locked(copies.dir, "lock", func() error {
+		commit, err = copies.checkout(ctx, *g, want, dir, 0)
+		return err
+	})
+	return commit, err
+}
+
+// image installs a package of an OCI registry, and gives the digest of its manifest. A tag is not to move; what has
+// none is the latest, which does.
+func (m *Installer) image(ctx context.Context, s *imageSource, locked, dir string) (digest string, err error) {
+	if m.Registry.Client.Offline {
+		return "", fmt.Errorf("%s is not asked for: -offline forbids it", s.repository)
+	}
+	reference := s.reference
+	if reference == "" {
+		reference = cmp.Or(locked, "latest")
+	}
+	blob, err := m.OCI.Module(ctx, s.repository, reference)
+	if err != nil {
+		return "", err
+	}
+	if locked != "" && locked != blob.Manifest {
+		return "", &ChangedError{
+			Was: locked, Is: blob.Manifest,
+			What: fmt.Sprintf("the tag %q of %s was moved to another package", reference, s.repository),
+			Keep: fmt.Sprintf(" To stay with what was locked, name it: ?digest=%s.", locked),
+		}
+	}
+	return blob.Manifest, temporary(m.DataDir, blob.Sum, func(f *os.File) (string, error) {
+		return hashed(ctx, blob.Save, f, moduleLimits.Bytes)
+	}, func(zip string) error { return archive.Unpack(zip, dir, moduleLimits) })
+}
+
+// object installs an archive that is an object in a cloud.
+func (m *Installer) object(ctx context.Context, s *moduleSource, dir string) error {
+	read := m.Buckets.S3
+	if s.bucket == "gcs" {
+		read = m.Buckets.GCS
+	}
+	at, err := read(s.archive)
+	if err != nil {
+		return err
+	}
+	client := *m.Registry.Client
+	client.Authorize = at.Authorize
+	return temporary(m.DataDir, s.archive.Query().Get("checksum"), func(f *os.File) (string, error) {
+		return byURL(ctx, &client, at.URL, f, moduleLimits.Bytes)
+	}, func(path string) error { return archive.Unpack(path, dir, moduleLimits) })
+}
+
+// archive installs an archive, or what the page at an address says is the module's.
+func (m *Installer) archive(ctx context.Context, u *url.URL, locked, dir string, hops int) (revision string, err error) {
+	q := u.Query()
+	if q.Get("archive") == "" && !isArchive().MatchString(u.Path) {
+		return m.page(ctx, u, locked, dir, hops)
+	}
+	sum := q.Get("checksum")
+	q.Del("archive")
+	q.Del("checksum")
+	plain := *u
+	plain.RawQuery = q.Encode()
+	return "", temporary(m.DataDir, sum, func(f *os.File) (string, error) {
+		return byURL(ctx, m.Registry.Client, &plain, f, moduleLimits.Bytes)
+	}, func(path string) error { return archive.Unpack(path, dir, moduleLimits) })
+}
+
+// page asks an address where the module is.
+func (m *Installer) page(ctx context.Context, u *url.URL, locked, dir string, hops int) (revision string, err error) {
+	if hops > 5 {
+		return "", fmt.Errorf("%s leads from page to page, and to no module", download.Show(u))
+	}
+	ask := *u
+	q := ask.Query()
+	q.Set("terraform-get", "1")
+	ask.RawQuery = q.Encode()
+	a, err := m.Registry.Client.Get(ctx, &ask, 1<<20)
+	if err != nil {
+		return "", err
+	}
+	text := a.Header.Get("X-Terraform-Get")
+	if text == "" {
+		if found := metaGet().FindSubmatch(a.Body); found != nil {
+			text = string(found[1])
+		}
+	}
+	if text == "" {
+		return "", fmt.Errorf("%s is no archive (zip, tar, tar.gz, tar.bz2), and does not say where the module is", download.Show(u))
+	}
+	if text[0] == '/' || text[0] == '.' {
+		next, err := a.URL.Parse(text)
+		if err != nil {
+			return "", err
+		}
+		text = next.String()
+	}
+	s, err := named(download.Show(u), text, u.Scheme == "https")
+	if err != nil {
+		return "", err
+	}
+	if s.archive != nil {
+		revision, err = m.archive(ctx, s.archive, locked, dir, hops+1)
+	} else {
+		revision, err = m.fetch(ctx, locked, s, dir)
+	}
+	if err != nil || s.sub == "" {
+		return revision, err
+	}
+	return revision, lift(dir, s.sub)
+}

@@ -1,0 +1,211 @@
+package funcs
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/convert"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/syntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+)
+
+// invoke is what package cty calls.
+func (b *builtin) invoke(s *scope, in []cty.Value) (result cty.Value, err error) {
+	c := &call{builtin: b, scope: s}
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case syntax.Spent:
+			result, err = cty.NilVal, r.Err
+		default:
+			result, err = cty.NilVal, c.because(fmt.Errorf("internal error: %v; this is a bug in Lethe, please report it", r))
+		}
+	}()
+	if err := c.accept(in); err != nil {
+		return cty.NilVal, err
+	}
+	if !b.whole {
+		if r, done, err := c.prepare(); done || err != nil {
+			return r, err
+		}
+	}
+	r, err := b.run(c)
+	if err != nil {
+		return cty.NilVal, err
+	}
+	return c.finish(r)
+}
+
+// function is b as package cty wants it. Its parameters are capsules and its type is only known with
+// its result: see arg.go. Signatures has the types to show.
+func (b *builtin) function(s *scope) function.Function {
+	spec := &function.Spec{
+		Description: b.doc,
+		Type:        function.StaticReturnType(cty.DynamicPseudoType),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			return b.invoke(s, args)
+		},
+	}
+	for i := range b.params {
+		spec.Params = append(spec.Params, b.params[i].parameter())
+	}
+	if b.rest != nil {
+		p := b.rest.parameter()
+		spec.VarParam = &p
+	}
+	return function.New(spec)
+}
+
+func (p *param) parameter() function.Parameter {
+	ty := argType
+	if p.typ.IsCapsuleType() {
+		ty = p.typ
+	}
+	// A capsule has no marks and is always known. Said here, cty need not look for that in each call.
+	return function.Parameter{Name: p.name, Description: p.doc, Type: ty, AllowMarked: true, AllowUnknown: true}
+}
+
+// accept takes the arguments out of their capsules and makes them what the parameters want. Nothing is
+// done to a value before it is certain that it is not too large for that.
+func (c *call) accept(in []cty.Value) error {
+	c.given = make([]cty.Value, len(in))
+	for i, v := range in {
+		c.given[i] = unwrap(v)
+	}
+	c.args = c.given
+	for i, v := range c.given {
+		p := c.param(i)
+		if p.typ.IsCapsuleType() {
+			continue
+		}
+		if !p.may(quick) && !v.Type().IsPrimitiveType() {
+			if err := c.scan(i, v); err != nil {
+				return err
+			}
+		}
+		if p.typ == cty.DynamicPseudoType {
+			continue
+		}
+		v, err := convert.To(v, p.typ)
+		if err != nil {
+			return c.badBecause(i, err)
+		}
+		c.given[i] = v
+	}
+	return nil
+}
+
+func (c *call) scan(i int, v cty.Value) error {
+	s, all := c.look(v)
+	if !all {
+		return bad(i, "%s", c.problem(s))
+	}
+	c.unknown = c.unknown || s.Unknown
+	if s.Marked {
+		c.marked = append(c.marked, i)
+	}
+	return nil
+}
+
+// prepare sees to nulls, marks and unknown values. done: the result is there without running.
+func (c *call) prepare() (result cty.Value, done bool, err error) {
+	if err := c.nulls(); err != nil {
+		return cty.NilVal, false, err
+	}
+	untyped, unsettled := false, c.impure && c.env.Pure
+	for i, v := range c.given {
+		p := c.param(i)
+		c.unmark(i, v)
+		untyped = untyped || v.Type() == cty.DynamicPseudoType && !p.may(dynamic)
+		unsettled = unsettled || !v.IsKnown() && !p.may(unknown)
+	}
+	switch {
+	case untyped:
+		return c.all(cty.DynamicVal), true, nil
+	case unsettled:
+		ty, err := c.resultType()
+		if err != nil {
+			return cty.NilVal, false, err
+		}
+		return c.all(c.unknownOf(ty)), true, nil
+	}
+	return cty.NilVal, false, nil
+}
+
+func (c *call) nulls() error {
+	for i, v := range c.given {
+		if !c.param(i).may(null) && v.IsNull() {
+			return bad(i, "argument must not be null")
+		}
+	}
+	return nil
+}
+
+// unmark takes the marks off an argument and remembers them for the result.
+func (c *call) unmark(i int, v cty.Value) {
+	p := c.param(i)
+	if p.may(marked) {
+		return
+	}
+	ty := v.Type()
+	shallow := ty.IsPrimitiveType() || ty.IsCapsuleType() || ty.IsSetType() // nothing inside is marked
+	switch {
+	case shallow && !mark.Is(v, mark.Sensitive) && !mark.Is(v, mark.Ephemeral):
+		return
+	case shallow:
+		v = c.taken.bare(v)
+	case !p.may(quick) && !slices.Contains(c.marked, i):
+		return
+	default:
+		v = c.taken.deep(v)
+	}
+	if &c.args[0] == &c.given[0] {
+		c.args = slices.Clone(c.given)
+	}
+	c.args[i] = v
+}
+
+func (c *call) resultType() (cty.Type, error) {
+	if c.kind == nil {
+		return c.returns, nil
+	}
+	return c.kind(c)
+}
+
+// unknownOf is an unknown result; more can be said of it than its type if the result is never null.
+func (c *call) unknownOf(ty cty.Type) cty.Value {
+	v := cty.UnknownVal(ty)
+	if ty == cty.DynamicPseudoType || c.nullable {
+		return v
+	}
+	return v.RefineNotNull()
+}
+
+// all puts the marks of all arguments onto a result that is there before the function could see to
+// them itself.
+func (c *call) all(r cty.Value) cty.Value {
+	for i, v := range c.given {
+		if c.param(i).may(marked) {
+			r = mark.Same(r, v)
+		}
+	}
+	return c.taken.put(r)
+}
+
+// finish puts back the marks that were taken off, and reports the result to Env.Observe where it is to be observed.
+func (c *call) finish(r cty.Value) (cty.Value, error) {
+	if !c.nullable && !c.whole && !r.IsKnown() && r.Type() != cty.DynamicPseudoType {
+		r = r.RefineNotNull()
+	}
+	r = c.taken.put(r)
+	if c.observed && c.env.Observe != nil {
+		if s, _ := c.look(r); !s.Unknown {
+			if err := c.env.Observe(c.name, c.given, r); err != nil {
+				return cty.NilVal, err
+			}
+		}
+	}
+	return r, nil
+}

@@ -1,0 +1,144 @@
+package program
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/expr"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// binder is one run of Bind.
+type binder struct {
+	p   *Program
+	s   provider.Lookup // where it gives none, that was reported
+	bag *diag.Bag
+	ok  bool
+
+	incomplete bool
+}
+
+func (c *binder) error(d diag.Diagnostic) {
+	c.bag.Add(d)
+	c.ok = false
+}
+
+// schemasOf gives a provider's schemas; nil if there are none, which was reported.
+func (c *binder) schemasOf(prov addr.Provider) *provider.Schemas {
+	s := c.s(prov)
+	c.ok = c.ok && s != nil
+	return s
+}
+
+// path checks one selection.
+func (c *binder) path(n *Node, s *selection) {
+	d := n.Unit.Defs[s.Target.Local]
+	sch := c.p.bound.schemas[n.Decl(d.Index)]
+	if sch == nil {
+		return
+	}
+	name, rest, ok := expr.Attribute(s.Rest)
+	if !ok {
+		return // an index into an object: evaluation reports it
+	}
+	at := s.Rest[0].SourceRange()
+	switch a := sch.Attr(name); {
+	case a != nil:
+		c.attribute(s, a, rest, at)
+	case sch.Nested(name) != nil:
+		c.inside(s, sch.Nested(name).Type(), rest)
+	default:
+		s.Target.Wrong = true
+		c.error(diag.Errorf("Unsupported attribute", "This object has no argument, nested block, or exported attribute named %q.%s", name, diag.DidYouMean(name, AllNames(sch.Block))).At(at))
+	}
+}
+
+func (c *binder) attribute(s *selection, a *schema.Attr, rest hcl.Traversal, at diag.Range) {
+	if a.Deprecated {
+		c.bag.Add(diag.Warningf("Deprecated attribute", "The attribute %q is deprecated. %s", a.Name, adviceOn(a)).At(at))
+	}
+	c.inside(s, a.Type, rest)
+}
+
+func adviceOn(a *schema.Attr) string {
+	if a.Deprecation != "" {
+		return a.Deprecation
+	}
+	return "Refer to the provider documentation for details."
+}
+
+// inside lets the library say what it thinks of the remaining steps.
+func (c *binder) inside(s *selection, ty cty.Type, rest hcl.Traversal) {
+	_, diags := rest.TraverseRel(cty.UnknownVal(ty))
+	if diags.HasErrors() {
+		s.Target.Wrong = true
+		c.ok = c.bag.HCL(diags) && c.ok
+	}
+}
+
+// AllNames are the names of the attributes and block types of a block.
+func AllNames(b *schema.Block) []string {
+	var out []string
+	for _, a := range b.Attrs {
+		out = append(out, a.Name)
+	}
+	return append(out, blockNames(b)...)
+}
+
+// functions holds the calls of a unit against what providers offer. A function that the schema
+// does not have may be one of a configured provider, if there is a configuration.
+func (c *binder) functions(n *Node) {
+	for _, e := range n.Unit.functions {
+		if req := n.Unit.Module.Required[e.Local]; req == nil || req.Range == (diag.Range{}) {
+			e.Wrong = true
+			if n.Unit.Module.Unreadable() {
+				c.ok = false
+				continue
+			}
+			c.error(diag.Errorf("Unknown provider function", "%s", UndeclaredFunction(e, n.Unit.Module.Required)).At(e.NameRange))
+			continue
+		}
+		schemas := c.s(e.Provider)
+		if schemas == nil {
+			e.Wrong, c.ok = true, false
+			continue
+		}
+		if schemas.Functions[e.Name] != nil {
+			continue
+		}
+		if config := c.p.Existing(n, e.Provider, e.Alias); config != NoDecl && c.p.at[config] != nil {
+			e.Configured = true
+			continue
+		}
+		e.Wrong = true
+		c.error(diag.Errorf("Unknown provider function", "%s", UnknownFunction(e, schemas.Functions)).At(e.NameRange))
+	}
+}
+
+// configured adds the references that calls of configured providers' functions make: before
+// Bind it is not known which functions those are.
+func (c *binder) configured() bool {
+	added := false
+	for id, d := range c.p.decls {
+		n := c.p.at[id]
+		if n == nil || len(n.Unit.functions) == 0 {
+			continue
+		}
+		calls := n.Unit.Defs[d.ID-n.Base].functions
+		if d.Kind == Variable && n.Parent != nil {
+			if a := n.Parent.Unit.Defs[n.Call].Args[d.Name]; a != nil {
+				calls = a.functions
+			}
+		}
+		for _, e := range calls {
+			if e.Configured && e.Alias == "" {
+				config := c.p.Existing(n, e.Provider, "")
+				c.p.refs[id] = append(c.p.refs[id], Ref{To: config, Use: ByFunction, Key: AllKeys, Range: e.NameRange})
+				added = true
+			}
+		}
+	}
+	return added
+}

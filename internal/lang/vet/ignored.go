@@ -1,0 +1,66 @@
+package vet
+
+import (
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/expr"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// checker is one run of Check.
+type checker struct {
+	p   *program.Program
+	bag *diag.Bag
+	ok  bool
+}
+
+func (c *checker) error(d diag.Diagnostic) {
+	c.bag.Add(d)
+	c.ok = false
+}
+
+// ignored holds ignore_changes against the schema: what is not there cannot be ignored, what only
+// the provider decides is never changed by the configuration, and what is write-only has no value
+// that could have changed.
+func (c *checker) ignored() {
+	seen := map[*program.Def]bool{}
+	for _, d := range c.p.Decls() {
+		if d.Kind != program.Resource || c.p.Schema(d.ID) == nil {
+			continue
+		}
+		if u := c.p.Def(d.ID); !seen[u] {
+			seen[u] = true
+			c.ignoredBy(d, c.p.Schema(d.ID))
+		}
+	}
+}
+
+func (c *checker) ignoredBy(d *program.Declaration, sch *schema.Schema) {
+	for _, t := range d.Res.Lifecycle.Ignore {
+		name, rest, ok := expr.Attribute(t)
+		if !ok {
+			name, rest = t.RootName(), t[1:]
+		}
+		var ty cty.Type
+		a := sch.Attr(name)
+		if nested := sch.Nested(name); a != nil {
+			ty = a.Type
+		} else if nested != nil {
+			ty = nested.Type()
+		} else {
+			c.error(diag.Errorf("Unsupported attribute", "This object has no argument, nested block, or exported attribute named %q.%s", name, diag.DidYouMean(name, program.AllNames(sch.Block))).At(t.SourceRange()))
+			continue
+		}
+		_, diags := rest.TraverseRel(cty.UnknownVal(ty))
+		switch {
+		case diags.HasErrors():
+			c.ok = c.bag.HCL(diags) && c.ok
+		case a != nil && len(rest) == 0 && a.Computed && !a.Optional:
+			c.bag.Add(diag.Warningf("Redundant ignore_changes element", "Adding an attribute name to ignore_changes tells Lethe to ignore future changes to the argument in configuration after the object has been created, retaining the value originally configured.\n\nThe attribute %s is decided by the provider alone and therefore there can be no configured value to compare with. Including this attribute in ignore_changes has no effect. Remove the attribute from ignore_changes to quiet this warning.", name).At(t.SourceRange()))
+		case sch.IsWriteOnly(expr.Path(t)):
+			c.bag.Add(diag.Warningf("Redundant ignore_changes element", "The argument %s is write-only: its value is not kept, so that there is none to compare with, and it is sent again only when another argument, such as its version, says so. Including it in ignore_changes has no effect. Remove it from ignore_changes to quiet this warning.", mark.PathString(expr.Path(t))).At(t.SourceRange()))
+		}
+	}
+}

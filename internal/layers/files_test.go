@@ -1,0 +1,100 @@
+package layers
+
+import (
+	"fmt"
+	"go/ast"
+	"go/build"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lethe-iac/lethe/internal/walk"
+)
+
+// circular matches the packages of which some files need one another. In convert that is so because a conversion may need
+// a type in common, and what types have in common depends on conversions; the others are not put in order yet.
+var circular = regexp.MustCompile(`^(convert|backend|state/store.*)$`)
+
+// TestFilesUseThoseBelow finds files that need one another: in each package they stand in layers, so that one can be
+// read after those that it uses. Types that need one another stand in the lowest file that needs one of them.
+func TestFilesUseThoseBelow(t *testing.T) {
+	c := checker{t, token.NewFileSet(), map[string]*types.Package{}}
+	err := filepath.WalkDir("..", func(dir string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() && e.Name() != "testdata" {
+			_, err = c.Import(path.Join(module, "internal", filepath.ToSlash(strings.TrimPrefix(dir, ".."))))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// checker checks the types of the packages in internal, and how their files use each other. Of other packages it knows
+// nothing: types from there are invalid, which loses few uses and saves reading them.
+type checker struct {
+	t    *testing.T
+	fset *token.FileSet
+	done map[string]*types.Package
+}
+
+// Import gives a package (types.Importer).
+func (c *checker) Import(imp string) (*types.Package, error) {
+	if c.done[imp] != nil {
+		return c.done[imp], nil
+	}
+	c.done[imp] = types.NewPackage(imp, path.Base(imp))
+	c.done[imp].MarkComplete()
+	in, ours := strings.CutPrefix(imp, module+"internal/")
+	pkg, err := build.ImportDir(filepath.Join("..", filepath.FromSlash(in)), 0)
+	if !ours || err != nil { // or there are only tests, or nothing
+		return c.done[imp], nil
+	}
+	files := make([]*ast.File, len(pkg.GoFiles))
+	for i, name := range pkg.GoFiles {
+		if files[i], err = parser.ParseFile(c.fset, filepath.Join(pkg.Dir, name), nil, parser.SkipObjectResolution); err != nil {
+			return nil, err
+		}
+	}
+	uses := map[*ast.Ident]types.Object{}
+	conf := types.Config{Importer: c, Error: func(error) {}}
+	c.done[imp], _ = conf.Check(imp, c.fset, files, &types.Info{Uses: uses})
+	if !circular.MatchString(in) {
+		c.circles(pkg.GoFiles, c.done[imp], uses)
+	}
+	return c.done[imp], nil
+}
+
+// circles reports circles of files by the uses in them that are fewest between two files: likely those that go upward.
+func (c *checker) circles(names []string, in *types.Package, of map[*ast.Ident]types.Object) {
+	uses, edges := map[[2]int32][]string{}, make([][]int32, len(names))
+	file := func(pos token.Pos) int32 {
+		return int32(slices.Index(names, filepath.Base(c.fset.Position(pos).Filename)))
+	}
+	for id, o := range of {
+		if o.Pkg() == in && o.Pos().IsValid() && file(id.Pos()) != file(o.Pos()) {
+			e := [2]int32{file(id.Pos()), file(o.Pos())}
+			edges[e[0]] = append(edges[e[0]], e[1])
+			uses[e] = append(uses[e], fmt.Sprintf("%s: %s, which is in %s", c.fset.Position(id.Pos()), o.Name(), names[e[1]]))
+		}
+	}
+	circle, _ := walk.Components(len(names), func(v int32) []int32 { return edges[v] }, func(v int32) int32 { return v })
+	fewest := map[int32]int{}
+	for e, list := range uses {
+		if n := fewest[circle[e[0]]]; circle[e[0]] == circle[e[1]] && (n == 0 || n > len(list)) {
+			fewest[circle[e[0]]] = len(list)
+		}
+	}
+	for e, list := range uses {
+		if circle[e[0]] == circle[e[1]] && len(list) == fewest[circle[e[0]]] {
+			c.t.Errorf("files need one another: %s", strings.Join(list, "; "))
+		}
+	}
+}

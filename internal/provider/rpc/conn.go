@@ -1,0 +1,209 @@
+package rpc
+
+import (
+	"encoding/binary"
+	"math"
+	"net"
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// Conn is a connection to a server. It may be used from many goroutines.
+type Conn struct {
+	net    net.Conn
+	secure bool
+	max    int // bytes that no message may exceed
+
+	mu         sync.Mutex
+	changed    sync.Cond // windows, the number of streams, or err
+	err        error     // why no call can be made any more, and those under way have failed
+	leaving    error     // why no call can be made any more, though those under way may be answered
+	streams    map[uint32]*stream
+	next       uint32            // id of the next stream
+	heads      map[string][]byte // what a request begins with, by method
+	out, spare []byte            // to be written; a buffer to fill meanwhile
+	writing    bool              // a caller writes, and will write what is in out
+	window     int64             // bytes of messages that the server still takes
+	initial    int64             // the same for a stream, at first
+	frame      int               // the longest frame that the server takes
+	most       uint32            // streams at a time; 0 before the server has introduced itself
+
+	// The reader's own.
+	decoder *hpack.Decoder
+	fields  fields
+	got     uint32 // bytes of messages since the server was last allowed to go on
+}
+
+// Our side of flow control: a server may send what it likes, up to the longest message. The
+// connection as a whole is given more whenever half of this is used up.
+const window = math.MaxInt32
+
+// fail ends everything. The caller holds the lock.
+func (c *Conn) fail(err error) {
+	if c.err != nil {
+		return
+	}
+	c.err = err
+	c.net.Close()
+	for id, s := range c.streams {
+		s.end(err)
+		delete(c.streams, id)
+	}
+	c.changed.Broadcast()
+}
+
+// flush writes what is in out, unless another caller does already. The caller holds the lock, which is
+// not held while writing.
+func (c *Conn) flush() {
+	if c.writing {
+		return
+	}
+	c.writing = true
+	for len(c.out) > 0 && c.err == nil {
+		b := c.out
+		c.out = c.spare[:0]
+		c.mu.Unlock()
+		_, err := c.net.Write(b)
+		c.mu.Lock()
+		if c.spare = b[:0]; cap(b) > 1<<20 {
+			c.spare = nil
+		}
+		if err != nil {
+			c.fail(status.Errorf(codes.Unavailable, "error writing to server: %v", err))
+		}
+	}
+	c.writing = false
+}
+
+// stream is one call under way. Its fields are guarded by the connection's lock while it is among
+// the streams; afterwards it is the caller's.
+type stream struct {
+	window   int64         // bytes that the server still takes
+	answer   []byte        // what came so far of the message, with its prefix
+	answered bool          // the message is whole
+	hear     func([]byte)  // set for a stream of messages: gets each
+	over     chan struct{} // has an element when the call is over
+	ended    bool
+	err      error // how it ended
+	request  []byte
+}
+
+var streams = sync.Pool{New: func() any { return &stream{over: make(chan struct{}, 1)} }}
+
+// free gives a stream back that is over. Long buffers are left to the collector.
+func (s *stream) free() {
+	const long = 64 << 10
+	if cap(s.answer) > long {
+		s.answer = nil
+	}
+	if cap(s.request) > long {
+		s.request = nil
+	}
+	*s = stream{answer: s.answer[:0], request: s.request[:0], over: s.over}
+	streams.Put(s)
+}
+
+// end lets the caller go on. The caller of end holds the lock.
+func (s *stream) end(err error) {
+	if !s.ended {
+		s.ended, s.err = true, err
+		s.over <- struct{}{}
+	}
+}
+
+// fields are those header fields of one block that mean something here.
+type fields struct {
+	http    string // :status
+	code    string // grpc-status
+	message string // grpc-message
+}
+
+func (f *fields) add(h hpack.HeaderField) {
+	switch h.Name {
+	case ":status":
+		f.http = h.Value
+	case "grpc-status":
+		f.code = h.Value
+	case "grpc-message":
+		f.message = h.Value
+	}
+}
+
+// Go does something for the connection in a goroutine of its own. An error of it ends the
+// connection, and a panic does, as a *diag.Bug: all who call hear of it, and nothing else ends.
+func (c *Conn) Go(f func() error) {
+	go func() {
+		if err := safely(f); err != nil {
+			c.mu.Lock()
+			c.fail(err)
+			c.mu.Unlock()
+		}
+	}()
+}
+
+func safely(f func() error) (err error) {
+	defer diag.Caught(&err)
+	return f()
+}
+
+// appendHead begins a frame of n bytes.
+func appendHead(b []byte, n int, t http2.FrameType, f http2.Flags, id uint32) []byte {
+	return append(b, byte(n>>16), byte(n>>8), byte(n), byte(t), byte(f), byte(id>>24), byte(id>>16), byte(id>>8), byte(id))
+}
+
+func appendSetting(b []byte, id http2.SettingID, v uint32) []byte {
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(b, uint16(id)), v)
+}
+
+// appendUpdate lets the server send n bytes more.
+func appendUpdate(b []byte, n uint32) []byte {
+	return binary.BigEndian.AppendUint32(appendHead(b, 4, http2.FrameWindowUpdate, 0, 0), n)
+}
+
+// head is the header block of a call of a method: literals that no table remembers (RFC 7541,
+// section 6.2.2), so that it is the same for every call, with names from the static table where
+// it has them.
+func (c *Conn) head(method string) []byte {
+	if h := c.heads[method]; h != nil {
+		return h
+	}
+	const (
+		authority   = 1
+		post        = 3
+		path        = 4
+		http, https = 6, 7
+		contentType = 31
+	)
+	scheme := byte(http)
+	if c.secure {
+		scheme = https
+	}
+	h := []byte{0x80 | post, 0x80 | scheme}
+	h = appendText(append(h, path), method)
+	h = appendText(append(h, authority), "localhost")
+	h = appendText(append(h, 0x0f, contentType-0x0f), "application/grpc")
+	h = appendText(appendText(append(h, 0), "te"), "trailers")
+	c.heads[method] = h
+	return h
+}
+
+// appendText appends a string as HPACK has it, without Huffman's code: its length in seven bits,
+// and what does not fit there in groups of seven, the lowest first.
+func appendText(b []byte, s string) []byte {
+	n := len(s)
+	if n < 0x7f {
+		b = append(b, byte(n))
+	} else {
+		b = append(b, 0x7f)
+		for n -= 0x7f; n >= 0x80; n >>= 7 {
+			b = append(b, 0x80|byte(n))
+		}
+		b = append(b, byte(n))
+	}
+	return append(b, s...)
+}

@@ -1,0 +1,85 @@
+package wire
+
+import (
+	"context"
+	"errors"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/wire/wirepb"
+	"google.golang.org/protobuf/proto"
+)
+
+// ask makes one call. The answer is nil, which has no fields, where none came; what went wrong on the way is a
+// diagnostic like the provider's own.
+func ask[T any, R response[T]](ctx context.Context, c *client, m method, req proto.Message) (R, provider.Diags) {
+	resp, _, ds := effect[T, R](ctx, c, m, req)
+	return resp, ds
+}
+
+// effect makes a call that makes something. It also says whether the call was made and no answer to
+// it can be read: what has become of it is not known then.
+func effect[T any, R response[T]](ctx context.Context, c *client, m method, req proto.Message) (resp R, unanswered bool, _ provider.Diags) {
+	begun := !c.lost.Load() && ctx.Err() == nil
+	resp = new(T)
+	if err := c.conn.Invoke(ctx, c.methods[m], req, resp); err != nil {
+		return nil, begun && silent(err), provider.Diags{c.fault(ctx, m, err)}
+	}
+	return resp, false, c.diags(resp.GetDiagnostics())
+}
+
+// Stop asks the provider to give up what it is doing.
+func (c *client) Stop(ctx context.Context) error {
+	var resp wirepb.StopProvider_Response
+	if err := c.conn.Invoke(ctx, c.methods[stopProvider], &wirepb.StopProvider_Request{}, &resp); err != nil {
+		return c.fault(ctx, stopProvider, err)
+	}
+	if resp.Error != "" {
+		return errors.New(resp.Error)
+	}
+	return nil
+}
+
+// Shutdown ends the process.
+func (c *client) Shutdown() error { return c.close() }
+
+// ValidateConfig checks the provider's settings. Only major 5 gives them back; in major 6 they
+// are what they were.
+func (c *client) ValidateConfig(ctx context.Context, config provider.Dynamic) (provider.Dynamic, provider.Diags) {
+	resp, ds := ask[wirepb.ValidateProviderConfig_Response](ctx, c, validateProvider,
+		&wirepb.ValidateProviderConfig_Request{Config: toDynamic(config)})
+	switch prepared := fromDynamic(resp.GetPreparedConfig()); {
+	case resp == nil:
+		return provider.Dynamic{}, ds
+	case c.major == 5 && !isZero(prepared):
+		return prepared, ds
+	}
+	return config, ds
+}
+
+// Configure hands the settings over.
+func (c *client) Configure(ctx context.Context, config provider.Dynamic, allow provider.Allow) provider.Diags {
+	_, ds := ask[wirepb.ConfigureProvider_Response](ctx, c, configure, &wirepb.ConfigureProvider_Request{
+		TerraformVersion: c.opts.Terraform, Config: toDynamic(config), ClientCapabilities: capabilities(allow),
+	})
+	return ds
+}
+
+// Validate checks the configuration of an object.
+func (c *client) Validate(ctx context.Context, mode addr.Mode, typ string, config provider.Dynamic) (ds provider.Diags) {
+	switch value := toDynamic(config); mode {
+	case addr.Managed:
+		_, ds = ask[wirepb.ValidateResourceConfig_Response](ctx, c, validateResource,
+			&wirepb.ValidateResourceConfig_Request{TypeName: typ, Config: value, ClientCapabilities: capabilities(provider.Allow{})})
+	case addr.Data:
+		_, ds = ask[wirepb.ValidateDataResourceConfig_Response](ctx, c, validateData,
+			&wirepb.ValidateDataResourceConfig_Request{TypeName: typ, Config: value})
+	case addr.Ephemeral:
+		_, ds = ask[wirepb.ValidateEphemeralResourceConfig_Response](ctx, c, validateEphemeral,
+			&wirepb.ValidateEphemeralResourceConfig_Request{TypeName: typ, Config: value})
+	default:
+		ds = provider.Diags{diag.Errorf("Plugin error", "There is no validation of objects of mode %s.", mode)}
+	}
+	return ds
+}

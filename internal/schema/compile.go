@@ -1,0 +1,172 @@
+package schema
+
+import (
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
+	"github.com/lethe-iac/lethe/internal/jsontext"
+	"github.com/tinylib/msgp/msgp"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// kind is what a codec is for; it saves asking the type again and again.
+type kind uint8
+
+const (
+	kindDynamic kind = iota
+	kindString
+	kindNumber
+	kindBool
+	kindList
+	kindSet
+	kindMap
+	kindTuple
+	kindObject
+	kindOther // capsules: no form at all
+)
+
+// codec reads and writes values of one type.
+type codec struct {
+	kind          kind
+	ty            cty.Type
+	null, unknown cty.Value
+	elem          *codec       // of lists, sets, maps
+	items         []*codec     // of tuples
+	attrs         []attrCodec  // of objects, sorted by name
+	names         []string     // of attrs
+	loose         bool         // a dynamic type is somewhere inside: elements may differ
+	size          atomic.Int32 // how long the last encoding was: the next will be about as long
+}
+
+type attrCodec struct {
+	*codec
+	name string
+	wire []byte // the name in MessagePack
+	text []byte // the name in JSON, with the colon
+}
+
+// Primitives need no compiling.
+var (
+	dynamicCodec = newCodec(kindDynamic, cty.DynamicPseudoType)
+	stringCodec  = newCodec(kindString, cty.String)
+	numberCodec  = newCodec(kindNumber, cty.Number)
+	boolCodec    = newCodec(kindBool, cty.Bool)
+)
+
+func newCodec(k kind, ty cty.Type) *codec {
+	return &codec{kind: k, ty: ty, null: cty.NullVal(ty), unknown: cty.UnknownVal(ty), loose: k == kindDynamic}
+}
+
+func compile(ty cty.Type) *codec {
+	switch {
+	case ty == cty.String:
+		return stringCodec
+	case ty == cty.Number:
+		return numberCodec
+	case ty == cty.Bool:
+		return boolCodec
+	case ty == cty.DynamicPseudoType:
+		return dynamicCodec
+	case ty.IsListType():
+		return collection(kindList, ty)
+	case ty.IsSetType():
+		return collection(kindSet, ty)
+	case ty.IsMapType():
+		return collection(kindMap, ty)
+	case ty.IsTupleType():
+		c := newCodec(kindTuple, ty)
+		for _, ety := range ty.TupleElementTypes() {
+			item := compile(ety)
+			c.items = append(c.items, item)
+			c.loose = c.loose || item.loose
+		}
+		return c
+	case ty.IsObjectType():
+		return object(ty)
+	}
+	return newCodec(kindOther, ty)
+}
+
+func collection(k kind, ty cty.Type) *codec {
+	c := newCodec(k, ty)
+	c.elem = compile(ty.ElementType())
+	c.loose = c.elem.loose
+	return c
+}
+
+func object(ty cty.Type) *codec {
+	c := newCodec(kindObject, ty)
+	for name, aty := range ty.AttributeTypes() {
+		a := attrCodec{codec: compile(aty), name: name}
+		a.wire = msgp.AppendString(nil, name)
+		a.text = append(jsontext.AppendString(nil, name), ':')
+		c.attrs = append(c.attrs, a)
+		c.loose = c.loose || a.loose
+	}
+	slices.SortFunc(c.attrs, func(a, b attrCodec) int { return strings.Compare(a.name, b.name) })
+	for i := range c.attrs {
+		c.names = append(c.names, c.attrs[i].name)
+	}
+	return c
+}
+
+// attr finds an attribute by name, -1 if there is none; the i-th is tried first, since all forms are written sorted.
+func (c *codec) attr(name string, i int) int {
+	if i < len(c.names) && c.names[i] == name {
+		return i
+	}
+	i, ok := slices.BinarySearch(c.names, name)
+	if !ok {
+		return -1
+	}
+	return i
+}
+
+// item is the codec of the i-th element.
+func (c *codec) item(i int) *codec {
+	if c.kind == kindTuple {
+		return c.items[i]
+	}
+	return c.elem
+}
+
+// failure is an error on its way up: every level adds its step, so that nothing is paid for paths
+// while all goes well.
+type failure struct {
+	text     string
+	steps    []cty.PathStep // the innermost first
+	mismatch bool           // the value is of another type than the codec
+}
+
+func fail(text string) *failure { return &failure{text: text} }
+
+var mismatched = &failure{text: "the value is of another type than the schema says", mismatch: true}
+
+func (f *failure) in(step cty.PathStep) *failure {
+	if f.mismatch {
+		return f
+	}
+	f.steps = append(f.steps, step)
+	return f
+}
+
+func (f *failure) at(index int) *failure {
+	return f.in(cty.IndexStep{Key: cty.NumberIntVal(int64(index))})
+}
+
+func (f *failure) err() error {
+	path := make(cty.Path, 0, len(f.steps))
+	for _, s := range slices.Backward(f.steps) {
+		path = append(path, s)
+	}
+	return path.NewErrorf("%s", f.text)
+}
+
+func normal(s string) string {
+	if ctyvalue.IsASCII(s) {
+		return s
+	}
+	return cty.NormalizeString(s)
+}

@@ -1,0 +1,144 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+)
+
+// API is a service that is asked by HTTP, one request at a time.
+type API struct {
+	Client interface {
+		Do(*http.Request) (*http.Response, error)
+	}
+	Header http.Header // of each request
+	// Sign adds to a request what says who asks. It may be nil.
+	Sign func(req *http.Request, body []byte) error
+	// Said finds in the text of a refusal what the service says of it. It may be nil: all of the text is that.
+	Said func(text []byte) string
+	// Signed are addresses that let in all who know them: errors name their hosts alone.
+	Signed bool
+}
+
+// name is what errors call an address.
+func (a *API) name(to *url.URL) string {
+	if a.Signed {
+		return to.Scheme + "://" + to.Host
+	}
+	return to.Redacted()
+}
+
+// Answer is what a service said, read whole.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+
+	to string // method and address of the request
+}
+
+// RefusedError says that a service answered with another status than one of success.
+type RefusedError struct {
+	Answer
+	text string
+}
+
+func (e *RefusedError) Error() string { return e.text }
+
+// Refused reports whether an error is a refusal with one of these statuses.
+func Refused(err error, statuses ...int) bool {
+	var r *RefusedError
+	return errors.As(err, &r) && slices.Contains(statuses, r.Status)
+}
+
+// mostAnswer is how large an answer may be, in bytes: it is read into memory.
+const mostAnswer = 1 << 30
+
+// Ask makes a request once. header and body may be nil. The error is an *UnansweredError for a connection that breaks and
+// for a status that leaves open whether the request was carried out, and a *RefusedError for one that is no success.
+func (a *API) Ask(ctx context.Context, method string, to *url.URL, header http.Header, body []byte) (*Answer, error) {
+	req, err := http.NewRequestWithContext(ctx, method, to.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for _, from := range []http.Header{a.Header, header} {
+		for name, values := range from {
+			req.Header[name] = values
+		}
+	}
+	if a.Sign != nil {
+		if err := a.Sign(req, body); err != nil {
+			return nil, err
+		}
+	}
+	resp, err := a.Client.Do(req)
+	if err != nil {
+		if u := (*url.Error)(nil); errors.As(err, &u) && a.Signed {
+			err = fmt.Errorf("%s %q: %w", method, a.name(to), u.Err)
+		}
+		return nil, &UnansweredError{err}
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer+1))
+	switch {
+	case err != nil:
+		return nil, &UnansweredError{fmt.Errorf("%s %q: %w", method, a.name(to), err)}
+	case len(text) > mostAnswer:
+		return nil, fmt.Errorf("the answer to %s %s is larger than %d bytes", method, a.name(to), mostAnswer)
+	}
+	answer := Answer{resp.StatusCode, resp.Header, text, method + " " + a.name(to)}
+	if answer.Status/100 == 2 {
+		return &answer, nil
+	}
+	said := string(bytes.TrimSpace(text))
+	if a.Said != nil {
+		said = a.Said(text)
+	}
+	err = &RefusedError{answer, fmt.Sprintf("%s: %d %s: %s", answer.to, answer.Status, http.StatusText(answer.Status), said)}
+	if answer.open() {
+		err = &UnansweredError{err}
+	}
+	return nil, err
+}
+
+// open reports whether a refusal leaves open whether the request was carried out, or asks for it to be made later. One
+// of a server that does not know the method does neither.
+func (a *Answer) open() bool {
+	return a.Status >= 500 && a.Status != http.StatusNotImplemented || a.Status == http.StatusTooManyRequests || a.Status == http.StatusRequestTimeout
+}
+
+// JSON is Ask with a body and an answer in JSON, nil for none.
+func (a *API) JSON(ctx context.Context, method string, to *url.URL, header http.Header, in, out any) error {
+	var body []byte
+	if in != nil {
+		var err error
+		if body, err = json.Marshal(in); err != nil {
+			return err
+		}
+	}
+	answer, err := a.Ask(ctx, method, to, header, body)
+	if err != nil {
+		return err
+	}
+	return answer.JSON(out)
+}
+
+// JSON reads the answer into out, nil for nothing.
+func (a *Answer) JSON(out any) error {
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(a.Body, out); err != nil {
+		return fmt.Errorf("the answer to %s is not what is expected: %w", a.to, err)
+	}
+	return nil
+}

@@ -1,0 +1,274 @@
+package cloudauth
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
+	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+	ststypes "github.com/aws/aws-sdk-go-v2/service/sts/types"
+	"github.com/aws/smithy-go/logging"
+	"github.com/aws/smithy-go/middleware"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/zclconf/go-cty/cty"
+	"golang.org/x/net/http/httpproxy"
+)
+
+// Nested is an attribute with attributes of its own.
+func Nested(name, description string, attrs ...*schema.Attr) *schema.Attr {
+	b := store.Schema(attrs...)
+	return &schema.Attr{Name: name, Type: b.Type(), Object: &schema.Object{Attrs: b.Attrs, Nesting: schema.Single}, Optional: true, Description: description}
+}
+
+// AWSAttrs are settings of what asks services of AWS: its own ones, and those that say who asks.
+func AWSAttrs(own ...*schema.Attr) []*schema.Attr {
+	return append(own,
+		store.Attr("region", cty.String, "The region. AWS_REGION, AWS_DEFAULT_REGION."),
+		store.SecretAttr("access_key", "The access key. AWS_ACCESS_KEY_ID."),
+		store.SecretAttr("secret_key", "The secret key. AWS_SECRET_ACCESS_KEY."),
+		store.SecretAttr("token", "The session token. AWS_SESSION_TOKEN."),
+		store.Attr("profile", cty.String, "The profile in the shared files. AWS_PROFILE."),
+		store.Attr("shared_config_files", cty.List(cty.String), "The shared configuration files."),
+		store.Attr("shared_credentials_files", cty.List(cty.String), "The shared credentials files."),
+		store.Attr("shared_credentials_file", cty.String, "Older form of shared_credentials_files."),
+		Nested("assume_role", "The role to take.",
+			store.Attr("role_arn", cty.String, "Its ARN."), store.Attr("duration", cty.String, "How long it is taken, such as 1h."),
+			store.Attr("external_id", cty.String, "The external ID."), store.Attr("policy", cty.String, "A policy that narrows it, as JSON."),
+			store.Attr("policy_arns", cty.Set(cty.String), "Policies that narrow it."), store.Attr("session_name", cty.String, "The name of the session."),
+			store.Attr("source_identity", cty.String, "The source identity."), store.Attr("tags", cty.Map(cty.String), "Tags of the session."),
+			store.Attr("transitive_tag_keys", cty.Set(cty.String), "Which of them are passed on."),
+		),
+		Nested("assume_role_with_web_identity", "The role to take with a token of a web identity.",
+			store.Attr("role_arn", cty.String, "Its ARN. AWS_ROLE_ARN."), store.Attr("duration", cty.String, "How long it is taken."),
+			store.Attr("policy", cty.String, "A policy that narrows it, as JSON."), store.Attr("policy_arns", cty.Set(cty.String), "Policies that narrow it."),
+			store.Attr("session_name", cty.String, "The name of the session. AWS_ROLE_SESSION_NAME."),
+			store.SecretAttr("web_identity_token", "The token."), store.Attr("web_identity_token_file", cty.String, "The file with the token. AWS_WEB_IDENTITY_TOKEN_FILE."),
+		),
+		store.Attr("allowed_account_ids", cty.Set(cty.String), "The accounts that may be used."),
+		store.Attr("forbidden_account_ids", cty.Set(cty.String), "The accounts that may not."),
+		store.Attr("sts_region", cty.String, "The region of STS, if it is another."),
+		store.Attr("use_fips_endpoint", cty.Bool, "Whether FIPS endpoints are used."), store.Attr("use_dualstack_endpoint", cty.Bool, "Whether endpoints with IPv6 are."),
+		store.Attr("ec2_metadata_service_endpoint", cty.String, "The address of the metadata service of a machine."),
+		store.Attr("ec2_metadata_service_endpoint_mode", cty.String, "IPv4 or IPv6."),
+		store.Attr("skip_metadata_api_check", cty.Bool, "Whether that service is not asked for credentials."),
+		store.Attr("custom_ca_bundle", cty.String, "A file with certificates of authorities. AWS_CA_BUNDLE."),
+		store.Attr("http_proxy", cty.String, "The proxy for http. HTTP_PROXY."), store.Attr("https_proxy", cty.String, "The proxy for https. HTTPS_PROXY."),
+		store.Attr("no_proxy", cty.String, "The hosts that need none. NO_PROXY."),
+		store.Attr("insecure", cty.Bool, "Whether certificates of servers are not looked at."),
+	)
+}
+
+// awsReader reads the settings for services of AWS.
+type awsReader struct{ *store.Reader }
+
+// in reads the attributes of an attribute.
+func (r *awsReader) in(name string) *awsReader { return &awsReader{&store.Reader{S: r.S.In(name)}} }
+
+// duration gives one, otherwise where it is not set.
+func (r *awsReader) duration(name string, otherwise time.Duration) time.Duration {
+	t := r.Text(name)
+	if t == "" {
+		return otherwise
+	}
+	d, err := time.ParseDuration(t)
+	if err != nil {
+		r.Fail(fmt.Errorf("the setting %q is to be a duration such as 1h, not %q", name, t))
+	}
+	return d
+}
+
+// AWS makes of the settings in AWSAttrs what all clients have in common: who asks, from where, and over what. What they leave
+// out comes from where the AWS SDK looks. Mistakes are noted in r.
+func AWS(ctx context.Context, s *store.Reader) aws.Config {
+	r := &awsReader{s}
+	options := []func(*config.LoadOptions) error{
+		config.WithRegion(r.Text("region", "AWS_REGION", "AWS_DEFAULT_REGION")),
+		config.WithRetryer(func() aws.Retryer { return aws.NopRetryer{} }), // store.Careful knows what may be done again
+		config.WithHTTPClient(r.client()),
+		config.WithLogger(logging.Nop{}),
+		config.WithRequestChecksumCalculation(aws.RequestChecksumCalculationWhenRequired),
+		config.WithResponseChecksumValidation(aws.ResponseChecksumValidationWhenRequired),
+	}
+	add := func(set bool, o func(*config.LoadOptions) error) {
+		if set {
+			options = append(options, o)
+		}
+	}
+	profile := r.Text("profile")
+	add(profile != "", config.WithSharedConfigProfile(profile))
+	files := r.S.List("shared_config_files")
+	add(len(files) > 0, config.WithSharedConfigFiles(files))
+	files = r.S.List("shared_credentials_files")
+	if older := r.Text("shared_credentials_file"); older != "" {
+		files = append(files, older)
+	}
+	add(len(files) > 0, config.WithSharedCredentialsFiles(files))
+	key, secret := r.Text("access_key"), r.Text("secret_key")
+	if (key == "") != (secret == "") {
+		r.Fail(errors.New(`"access_key" and "secret_key" belong together, and only one is set`))
+	}
+	add(key != "", config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(key, secret, r.Text("token"))))
+	add(r.Flag("use_fips_endpoint"), config.WithUseFIPSEndpoint(aws.FIPSEndpointStateEnabled))
+	add(r.Flag("use_dualstack_endpoint"), config.WithUseDualStackEndpoint(aws.DualStackEndpointStateEnabled))
+	add(r.Flag("skip_metadata_api_check"), config.WithEC2IMDSClientEnableState(imds.ClientDisabled))
+	if at := r.Text("ec2_metadata_service_endpoint"); at != "" {
+		options = append(options, config.WithEC2IMDSEndpoint(at))
+	}
+	if text := r.Text("ec2_metadata_service_endpoint_mode"); text != "" {
+		var mode imds.EndpointModeState
+		r.Fail(mode.SetFromString(text))
+		options = append(options, config.WithEC2IMDSEndpointMode(mode))
+	}
+	if path := r.Text("custom_ca_bundle"); path != "" {
+		f, err := os.Open(path)
+		if err != nil {
+			r.Fail(fmt.Errorf("the file of custom_ca_bundle cannot be read: %w", err))
+			return aws.Config{}
+		}
+		defer f.Close()
+		options = append(options, config.WithCustomCABundle(f))
+	}
+	if agent := r.S.Agent; agent != "" {
+		options = append(options, config.WithAPIOptions([]func(*middleware.Stack) error{awsmiddleware.AddUserAgentKey(agent)}))
+	}
+	if r.Err != nil {
+		return aws.Config{}
+	}
+	c, err := config.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		r.Fail(fmt.Errorf("the settings for AWS cannot be used: %w", err))
+		return c
+	}
+	if c.Region == "" {
+		r.Fail(errors.New(`"region" is not set: not in the backend block, not with -backend-config, not in AWS_REGION or AWS_DEFAULT_REGION, and not in a profile`))
+	}
+	r.assume(&c)
+	return c
+}
+
+// client is one that goes by the proxies of the settings, or else by those of the environment.
+func (r *awsReader) client() *awshttp.BuildableClient {
+	proxies := httpproxy.FromEnvironment()
+	proxies.HTTPProxy = cmp.Or(r.Text("http_proxy"), proxies.HTTPProxy)
+	proxies.HTTPSProxy = cmp.Or(r.Text("https_proxy"), proxies.HTTPSProxy)
+	proxies.NoProxy = cmp.Or(r.Text("no_proxy"), proxies.NoProxy)
+	through := proxies.ProxyFunc()
+	insecure := r.Flag("insecure")
+	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
+		t.Proxy = func(req *http.Request) (*url.URL, error) { return through(req.URL) }
+		if insecure {
+			if t.TLSClientConfig == nil {
+				t.TLSClientConfig = &tls.Config{}
+			}
+			t.TLSClientConfig.InsecureSkipVerify = true
+		}
+	})
+}
+
+func (r *awsReader) sts(c aws.Config) *sts.Client {
+	return sts.NewFromConfig(c, func(o *sts.Options) {
+		o.BaseEndpoint = Endpoint(r.Reader, "sts", "sts_endpoint", "AWS_ENDPOINT_URL_STS", "AWS_STS_ENDPOINT")
+		o.Region = cmp.Or(r.Text("sts_region"), o.Region)
+	})
+}
+
+// assume takes the roles that the settings name, the one with a web identity first.
+func (r *awsReader) assume(c *aws.Config) {
+	if web := r.in("assume_role_with_web_identity"); web.S.Set() {
+		token := stscreds.IdentityTokenRetriever(stscreds.IdentityTokenFile(web.Text("web_identity_token_file", "AWS_WEB_IDENTITY_TOKEN_FILE")))
+		if text := web.Text("web_identity_token"); text != "" {
+			token = identityToken(text)
+		}
+		duration := web.duration("duration", 0)
+		c.Credentials = aws.NewCredentialsCache(stscreds.NewWebIdentityRoleProvider(r.sts(*c), web.Text("role_arn", "AWS_ROLE_ARN"), token, func(o *stscreds.WebIdentityRoleOptions) {
+			o.RoleSessionName, o.Duration = web.Text("session_name", "AWS_ROLE_SESSION_NAME"), duration
+			o.PolicyARNs = policies(web.S.List("policy_arns"))
+			if p := web.Text("policy"); p != "" {
+				o.Policy = &p
+			}
+		}))
+		r.Fail(web.Err)
+	}
+	role := r.in("assume_role")
+	if !role.S.Set() {
+		return
+	}
+	duration := role.duration("duration", time.Hour)
+	c.Credentials = aws.NewCredentialsCache(stscreds.NewAssumeRoleProvider(r.sts(*c), role.Must("role_arn"), func(o *stscreds.AssumeRoleOptions) {
+		o.Duration, o.RoleSessionName = duration, role.Text("session_name")
+		o.PolicyARNs, o.TransitiveTagKeys = policies(role.S.List("policy_arns")), role.S.List("transitive_tag_keys")
+		for k, v := range role.S.Texts("tags") {
+			o.Tags = append(o.Tags, ststypes.Tag{Key: aws.String(k), Value: aws.String(v)})
+		}
+		for name, to := range map[string]**string{"external_id": &o.ExternalID, "policy": &o.Policy, "source_identity": &o.SourceIdentity} {
+			if t := role.Text(name); t != "" {
+				*to = &t
+			}
+		}
+	}))
+	r.Fail(role.Err)
+}
+
+func policies(arns []string) []ststypes.PolicyDescriptorType {
+	var out []ststypes.PolicyDescriptorType
+	for _, a := range arns {
+		out = append(out, ststypes.PolicyDescriptorType{Arn: aws.String(a)})
+	}
+	return out
+}
+
+type identityToken string
+
+func (t identityToken) GetIdentityToken() ([]byte, error) { return []byte(t), nil }
+
+// AWSAccount refuses credentials of an account that the settings do not allow: where they name some, it asks which it is.
+// Mistakes are noted in r.
+func AWSAccount(ctx context.Context, s *store.Reader, c aws.Config) {
+	r := &awsReader{s}
+	allowed, forbidden := r.S.List("allowed_account_ids"), r.S.List("forbidden_account_ids")
+	if len(allowed)+len(forbidden) == 0 || r.Err != nil {
+		return
+	}
+	who, err := r.sts(c).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
+	if err != nil {
+		r.Fail(fmt.Errorf("the account of the credentials cannot be found out: %w", err))
+		return
+	}
+	id := aws.ToString(who.Account)
+	if len(allowed) > 0 && !slices.Contains(allowed, id) || slices.Contains(forbidden, id) {
+		r.Fail(fmt.Errorf("the AWS account ID %q is not allowed", id))
+	}
+}
+
+// Endpoint is the address of a service that the settings name, nil for the usual one. older is the name of a setting for it
+// besides, "" for none.
+func Endpoint(s *store.Reader, name, older string, env ...string) *string {
+	r := &awsReader{s}
+	text := r.in("endpoints").Text(name, env...)
+	if text == "" {
+		text = r.Text(older)
+	}
+	if text == "" {
+		return nil
+	}
+	if !strings.Contains(text, "://") {
+		text = "https://" + text
+	}
+	return aws.String(text)
+}

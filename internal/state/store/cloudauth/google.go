@@ -1,0 +1,143 @@
+package cloudauth
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/zclconf/go-cty/cty"
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/google"
+)
+
+// GoogleAttrs are settings of what asks services of Google Cloud: its own ones, and those that say who asks.
+func GoogleAttrs(own ...*schema.Attr) []*schema.Attr {
+	return append(own,
+		store.SecretAttr("credentials", "The credentials as JSON, or the path of their file. GOOGLE_BACKEND_CREDENTIALS, GOOGLE_CREDENTIALS."),
+		store.SecretAttr("access_token", "A token instead of credentials. GOOGLE_OAUTH_ACCESS_TOKEN."),
+		store.Attr("impersonate_service_account", cty.String, "The service account to act as. GOOGLE_BACKEND_IMPERSONATE_SERVICE_ACCOUNT, GOOGLE_IMPERSONATE_SERVICE_ACCOUNT."),
+		store.Attr("impersonate_service_account_delegates", cty.List(cty.String), "The accounts on the way to it."),
+		store.Attr("universe_domain", cty.String, "The domain of the cloud: googleapis.com if not set. GOOGLE_CLOUD_UNIVERSE_DOMAIN."),
+	)
+}
+
+// GoogleDomain is that of the cloud.
+func GoogleDomain(s store.Settings) string {
+	domain, _ := s.Text("universe_domain", "GOOGLE_CLOUD_UNIVERSE_DOMAIN")
+	return cmp.Or(domain, "googleapis.com")
+}
+
+// Google gives tokens with a scope for who the settings of GoogleAttrs name. What they leave out comes from where Google's tools
+// look.
+func Google(ctx context.Context, s store.Settings, scope string) oauth2.TokenSource {
+	text := func(name string, env ...string) string {
+		t, _ := s.Text(name, env...)
+		return t
+	}
+	return oauth2.ReuseTokenSource(nil, &tokens{
+		ctx: ctx, scope: scope, dir: s.Dir, universe: GoogleDomain(s),
+		credentials: text("credentials", "GOOGLE_BACKEND_CREDENTIALS", "GOOGLE_CREDENTIALS"),
+		access:      text("access_token", "GOOGLE_OAUTH_ACCESS_TOKEN"),
+		account:     text("impersonate_service_account", "GOOGLE_BACKEND_IMPERSONATE_SERVICE_ACCOUNT", "GOOGLE_IMPERSONATE_SERVICE_ACCOUNT"),
+		delegates:   s.List("impersonate_service_account_delegates"),
+	})
+}
+
+// ErrorMessage finds in a refusal what a service of Google Cloud or Azure says of it.
+func ErrorMessage(text []byte) string {
+	var refusal struct{ Error struct{ Message string } }
+	_ = json.Unmarshal(text, &refusal)
+	return refusal.Error.Message
+}
+
+// tokens finds credentials when they are first needed.
+type tokens struct {
+	ctx                                                context.Context
+	credentials, access, account, dir, universe, scope string
+	delegates                                          []string
+}
+
+// Token implements oauth2.TokenSource.
+func (t *tokens) Token() (*oauth2.Token, error) {
+	source, err := t.source()
+	if err != nil {
+		return nil, err
+	}
+	if t.account == "" {
+		return source.Token()
+	}
+	return t.impersonate(source)
+}
+
+// source is that of the user's own credentials.
+func (t *tokens) source() (oauth2.TokenSource, error) {
+	scopes := []string{t.scope}
+	if t.account != "" {
+		scopes = []string{"https://www.googleapis.com/auth/cloud-platform"}
+	}
+	if t.access != "" {
+		return oauth2.StaticTokenSource(&oauth2.Token{AccessToken: t.access}), nil
+	}
+	if t.credentials == "" {
+		found, err := google.FindDefaultCredentials(t.ctx, scopes...)
+		if err != nil {
+			return nil, err
+		}
+		return found.TokenSource, nil
+	}
+	text := []byte(t.credentials)
+	if !json.Valid(text) {
+		path := t.credentials
+		if rest, ok := strings.CutPrefix(path, "~/"); ok {
+			home, _ := os.UserHomeDir()
+			path = filepath.Join(home, rest)
+		} else if !filepath.IsAbs(path) {
+			path = filepath.Join(t.dir, path)
+		}
+		var err error
+		if text, err = os.ReadFile(path); err != nil {
+			return nil, errors.New(`the setting "credentials" is no JSON, and no file that can be read`)
+		}
+	}
+	var kind struct{ Type google.CredentialsType }
+	if err := json.Unmarshal(text, &kind); err != nil {
+		return nil, errors.New("the credentials are no JSON object")
+	}
+	// They are the user's own, who may name any kind.
+	found, err := google.CredentialsFromJSONWithType(t.ctx, text, kind.Type, scopes...)
+	if err != nil {
+		return nil, fmt.Errorf("the credentials cannot be used: %w", err)
+	}
+	return found.TokenSource, nil
+}
+
+// impersonate asks for a token of another account.
+func (t *tokens) impersonate(source oauth2.TokenSource) (*oauth2.Token, error) {
+	delegates := []string{}
+	for _, d := range t.delegates {
+		delegates = append(delegates, "projects/-/serviceAccounts/"+d)
+	}
+	to, err := url.Parse("https://iamcredentials." + t.universe + "/v1/projects/-/serviceAccounts/" + url.PathEscape(t.account) + ":generateAccessToken")
+	if err != nil {
+		return nil, err
+	}
+	var out struct {
+		AccessToken string
+		ExpireTime  time.Time
+	}
+	api := store.API{Client: oauth2.NewClient(t.ctx, source), Said: ErrorMessage}
+	if err := api.JSON(t.ctx, http.MethodPost, to, nil, map[string]any{"delegates": delegates, "scope": []string{t.scope}, "lifetime": "3600s"}, &out); err != nil {
+		return nil, fmt.Errorf("no token of %s: %w", t.account, err)
+	}
+	return &oauth2.Token{AccessToken: out.AccessToken, Expiry: out.ExpireTime}, nil
+}

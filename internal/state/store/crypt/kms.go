@@ -1,0 +1,332 @@
+package crypt
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/state/store/cloudauth"
+	"golang.org/x/oauth2"
+)
+
+// The key providers of this file have a key in a service that does not give it away: it encrypts a key of each run,
+// which is stored so, and decrypts it again.
+
+// serviceError says why a service gives no key: it cannot be reached, or refuses. The key may be the right one.
+type serviceError struct{ error }
+
+func (e *serviceError) Unwrap() error { return e.error }
+
+// asked asks a service until it answers. What was not answered is no matter for store.Careful, which is for stores.
+func asked(ctx context.Context, service string, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	err := store.Tries{Again: 3, Shortest: 250 * time.Millisecond, Longest: 2 * time.Second}.Do(ctx, func() error { return do(ctx) })
+	var refused *store.RefusedError
+	var unanswered *store.UnansweredError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &refused):
+		return &serviceError{fmt.Errorf("%s refuses: %w", service, refused)}
+	case errors.As(err, &unanswered):
+		return &serviceError{fmt.Errorf("%s does not answer: %s", service, err)}
+	}
+	return &serviceError{fmt.Errorf("%s: %w", service, err)}
+}
+
+// otherKey is the error for what a key did not encrypt.
+func otherKey(name string, why error) error {
+	return fmt.Errorf("the key %s did not encrypt this: %s", name, why)
+}
+
+var errDamagedMeta = errors.New("its metadata in the file is damaged")
+
+// awsKMS has a key of AWS KMS.
+type awsKMS struct {
+	key, spec string
+	length    int               // of the keys that spec names, in bytes
+	with      map[string]string // the encryption context; nil for none
+	settings  *store.Reader
+	service   *cloudauth.AWSService
+	account   sync.Once // looks whether that of the credentials may be used, which settings notes
+}
+
+var awsSpecs = map[string]int{"AES_256": 32, "AES_128": 16}
+
+func newAWSKMS(s store.Settings) (Provider, error) {
+	r := &store.Reader{S: s}
+	k := &awsKMS{key: r.Text("kms_key_id"), spec: r.Text("key_spec"), with: s.Texts("encryption_context"), settings: r}
+	k.length = awsSpecs[k.spec]
+	switch {
+	case k.key == "":
+		r.Fail(errors.New(`"kms_key_id" is empty`))
+	case k.length == 0:
+		r.Fail(fmt.Errorf(`"key_spec" is to be AES_256 or AES_128, not %q`, k.spec))
+	}
+	if r.Err != nil {
+		return nil, r.Err
+	}
+	k.service = &cloudauth.AWSService{
+		Config: cloudauth.AWS(context.Background(), r), Name: "kms", Target: "TrentService", Version: "1.1",
+		Endpoint: aws.ToString(cloudauth.Endpoint(r, "kms", "", "AWS_ENDPOINT_URL_KMS")),
+	}
+	return k, r.Err
+}
+
+type awsMeta struct {
+	Ciphertext []byte `json:"ciphertext_blob"`
+}
+
+// call makes a request about the key.
+func (k *awsKMS) call(ctx context.Context, operation string, in map[string]any, out any) error {
+	k.account.Do(func() { cloudauth.AWSAccount(ctx, k.settings, k.service.Config) })
+	if k.settings.Err != nil {
+		return &serviceError{k.settings.Err}
+	}
+	in["KeyId"] = k.key
+	if len(k.with) > 0 {
+		in["EncryptionContext"] = k.with
+	}
+	err := asked(ctx, "AWS KMS", func(ctx context.Context) error { return k.service.Call(ctx, operation, in, out) })
+	if cloudauth.AWSRefused(err, "IncorrectKeyException") || cloudauth.AWSRefused(err, "InvalidCiphertextException") {
+		return otherKey(k.key, err)
+	}
+	return err
+}
+
+// Fresh implements Provider.
+func (k *awsKMS) Fresh(ctx context.Context, _ []byte) (key, meta []byte, err error) {
+	var out struct{ Plaintext, CiphertextBlob []byte }
+	if err := k.call(ctx, "GenerateDataKey", map[string]any{"KeySpec": k.spec}, &out); err != nil {
+		return nil, nil, err
+	}
+	if len(out.Plaintext) != k.length || len(out.CiphertextBlob) == 0 {
+		return nil, nil, errors.New("the answer of AWS KMS has no key of that length")
+	}
+	meta, err = json.Marshal(awsMeta{out.CiphertextBlob})
+	return out.Plaintext, meta, err
+}
+
+// Again implements Provider.
+func (k *awsKMS) Again(ctx context.Context, meta, _ []byte) ([]byte, bool, error) {
+	var m awsMeta
+	if json.Unmarshal(meta, &m) != nil || len(m.Ciphertext) == 0 {
+		return nil, false, errDamagedMeta
+	}
+	var out struct{ Plaintext []byte }
+	err := k.call(ctx, "Decrypt", map[string]any{"CiphertextBlob": m.Ciphertext}, &out)
+	if err == nil && len(out.Plaintext) == 0 {
+		err = errors.New("the answer of AWS KMS has no key")
+	}
+	return out.Plaintext, len(out.Plaintext) == k.length, err
+}
+
+// gcpKMS has a key of Google Cloud KMS.
+type gcpKMS struct {
+	at     *url.URL // of the key
+	name   string
+	length int // of the keys that it encrypts, in bytes
+	api    *store.API
+}
+
+func newGCPKMS(s store.Settings) (Provider, error) {
+	r := &store.Reader{S: s}
+	k := &gcpKMS{name: r.Text("kms_encryption_key"), length: r.Int("key_length", 0)}
+	if k.name == "" {
+		r.Fail(errors.New(`"kms_encryption_key" is empty`))
+	}
+	r.Fail(checkLength(k.length))
+	server, err := url.Parse(cmp.Or(r.Text("kms_custom_endpoint", "GOOGLE_KMS_CUSTOM_ENDPOINT"), "https://cloudkms."+cloudauth.GoogleDomain(s)))
+	if err != nil || server.Host == "" {
+		r.Fail(errors.New(`"kms_custom_endpoint" is no address`))
+	}
+	if r.Err != nil {
+		return nil, r.Err
+	}
+	k.at = server.JoinPath("v1", k.name)
+	client := oauth2.NewClient(context.Background(), cloudauth.Google(context.Background(), s, "https://www.googleapis.com/auth/cloudkms"))
+	k.api = &store.API{Client: client, Header: agent(s), Said: cloudauth.ErrorMessage}
+	return k, nil
+}
+
+// agent is how a client names itself.
+func agent(s store.Settings) http.Header {
+	if s.Agent == "" {
+		return nil
+	}
+	return http.Header{"User-Agent": {s.Agent}}
+}
+
+// checkLength reports what is wrong with the length of a key.
+func checkLength(n int) error {
+	if n < 1 || n > mostLength {
+		return fmt.Errorf(`"key_length" is to be a number of bytes from 1 to %d, not %d`, mostLength, n)
+	}
+	return nil
+}
+
+type gcpMeta struct {
+	Ciphertext []byte `json:"ciphertext"`
+}
+
+func crc(b []byte) string {
+	return strconv.FormatUint(uint64(crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli))), 10)
+}
+
+func (k *gcpKMS) call(ctx context.Context, operation string, in, out any) error {
+	to := *k.at
+	to.Path += ":" + operation
+	return asked(ctx, "Google Cloud KMS", func(ctx context.Context) error { return k.api.JSON(ctx, http.MethodPost, &to, nil, in, out) })
+}
+
+// Fresh implements Provider. Checksums tell of a key that was changed on the way: what it encrypts could never be read.
+func (k *gcpKMS) Fresh(ctx context.Context, _ []byte) (key, meta []byte, err error) {
+	key = make([]byte, k.length)
+	_, _ = rand.Read(key) // never fails
+	var out struct {
+		Ciphertext              []byte
+		CiphertextCRC32C        string
+		VerifiedPlaintextCRC32C bool
+	}
+	if err := k.call(ctx, "encrypt", map[string]any{"plaintext": key, "plaintextCrc32c": crc(key)}, &out); err != nil {
+		return nil, nil, err
+	}
+	if len(out.Ciphertext) == 0 || !out.VerifiedPlaintextCRC32C || out.CiphertextCRC32C != crc(out.Ciphertext) {
+		return nil, nil, errors.New("the key was changed on the way to Google Cloud KMS or back")
+	}
+	meta, err = json.Marshal(gcpMeta{out.Ciphertext})
+	return key, meta, err
+}
+
+// Again implements Provider.
+func (k *gcpKMS) Again(ctx context.Context, meta, _ []byte) ([]byte, bool, error) {
+	var m gcpMeta
+	if json.Unmarshal(meta, &m) != nil || len(m.Ciphertext) == 0 {
+		return nil, false, errDamagedMeta
+	}
+	var out struct{ Plaintext []byte }
+	err := k.call(ctx, "decrypt", map[string]any{"ciphertext": m.Ciphertext, "ciphertextCrc32c": crc(m.Ciphertext)}, &out)
+	switch {
+	case store.Refused(err, http.StatusBadRequest):
+		return nil, false, otherKey(k.name, err)
+	case err == nil && len(out.Plaintext) == 0:
+		err = errors.New("the answer of Google Cloud KMS has no key")
+	}
+	return out.Plaintext, len(out.Plaintext) == k.length, err
+}
+
+// azureVault has a key of Azure Key Vault, or of a managed HSM.
+type azureVault struct {
+	at     *url.URL // of the key
+	alg    string
+	length int // of the keys that it encrypts, in bytes
+	scope  string
+	who    azcore.TokenCredential
+	header http.Header
+	learn  func(string)
+}
+
+func newAzureVault(s store.Settings) (Provider, error) {
+	r := &store.Reader{S: s}
+	k := &azureVault{length: r.Int("key_length", 0), alg: "RSA-OAEP-256", header: agent(s), learn: s.Secret}
+	name := r.Text("vault_key_name")
+	u, err := url.Parse(r.Text("vault_uri"))
+	switch {
+	case err != nil || u.Scheme != "https" || !strings.Contains(u.Host, "."):
+		r.Fail(errors.New(`"vault_uri" is no address: it has to be one such as https://NAME.vault.azure.net`))
+	case name == "":
+		r.Fail(errors.New(`"vault_key_name" is empty`))
+	}
+	r.Fail(checkLength(k.length))
+	switch size := r.Int("symmetric_key_size", 0); {
+	case !r.Flag("symmetric"):
+	case size != 128 && size != 192 && size != 256:
+		r.Fail(fmt.Errorf(`"symmetric_key_size" is to be 128, 192 or 256, not %d`, size))
+	case k.length%8 != 0 || k.length < 16:
+		r.Fail(fmt.Errorf(`"key_length" is to be a multiple of 8 from 16 on where the key is symmetric, not %d`, k.length))
+	default:
+		k.alg = fmt.Sprintf("A%dKW", size)
+	}
+	in := cloudauth.AzureCloud(r)
+	if r.Err != nil {
+		return nil, r.Err
+	}
+	k.at = u.JoinPath("keys", name)
+	_, domain, _ := strings.Cut(u.Hostname(), ".")
+	k.scope = "https://" + domain + "/.default"
+	k.who, err = cloudauth.Azure(r, in.Configuration)
+	return k, err
+}
+
+type azureMeta struct {
+	Ciphertext []byte `json:"ciphertext"`
+	Version    string `json:"key_version,omitempty"` // of the key; "" for the one of now
+}
+
+// call makes a request about a version of the key, "" for the one of now.
+func (k *azureVault) call(ctx context.Context, operation, version string, value []byte) (out []byte, used string, err error) {
+	token, err := k.who.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{k.scope}})
+	if err != nil {
+		return nil, "", &serviceError{fmt.Errorf("there is no token for Azure Key Vault: %s", err)}
+	}
+	k.learn(token.Token)
+	to := k.at.JoinPath(version, operation)
+	if version == "" {
+		to = k.at.JoinPath(operation)
+	}
+	to.RawQuery = "api-version=7.4"
+	api := &store.API{Client: http.DefaultClient, Header: http.Header{"Authorization": {"Bearer " + token.Token}}, Said: cloudauth.ErrorMessage}
+	var said struct{ Kid, Value string }
+	err = asked(ctx, "Azure Key Vault", func(ctx context.Context) error {
+		return api.JSON(ctx, http.MethodPost, to, k.header, map[string]string{"alg": k.alg, "value": base64.RawURLEncoding.EncodeToString(value)}, &said)
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	out, err = base64.RawURLEncoding.DecodeString(strings.TrimRight(said.Value, "="))
+	if err != nil || len(out) == 0 {
+		return nil, "", errors.New("the answer of Azure Key Vault has no key")
+	}
+	return out, said.Kid[strings.LastIndexByte(said.Kid, '/')+1:], nil
+}
+
+// Fresh implements Provider.
+func (k *azureVault) Fresh(ctx context.Context, _ []byte) (key, meta []byte, err error) {
+	key = make([]byte, k.length)
+	_, _ = rand.Read(key) // never fails
+	wrapped, version, err := k.call(ctx, "wrapkey", "", key)
+	if err != nil {
+		return nil, nil, err
+	}
+	meta, err = json.Marshal(azureMeta{wrapped, version})
+	return key, meta, err
+}
+
+// Again implements Provider.
+func (k *azureVault) Again(ctx context.Context, meta, _ []byte) ([]byte, bool, error) {
+	var m azureMeta
+	if json.Unmarshal(meta, &m) != nil || len(m.Ciphertext) == 0 || strings.ContainsAny(m.Version, "/?#.") {
+		return nil, false, errDamagedMeta
+	}
+	key, _, err := k.call(ctx, "unwrapkey", m.Version, m.Ciphertext)
+	if store.Refused(err, http.StatusBadRequest) {
+		return nil, false, otherKey(k.at.String(), err)
+	}
+	return key, len(key) == k.length, err
+}

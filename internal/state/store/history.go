@@ -1,0 +1,214 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/jsontext"
+	"github.com/lethe-iac/lethe/internal/state/disk"
+)
+
+// Historian is a store that keeps former states.
+type Historian interface {
+	// History lists the states of a workspace that are kept, the present one first, then the latest.
+	History(ctx context.Context, workspace string) ([]Past, error)
+	// Former gives the state that had a serial, as it was stored; of several the latest, and nil if none is kept.
+	Former(ctx context.Context, workspace string, serial uint64) ([]byte, error)
+}
+
+// Past is a state that was, or is.
+type Past struct {
+	Serial    uint64
+	Lineage   string
+	Time      time.Time // when it was written
+	Who       string    // wrote it: user@host; "": not known
+	Operation string    // what for, as locks say it; "": not known
+	Counts    *Counts   // nil: nothing has counted
+}
+
+// Counts say in how many objects a state differs from the one before it.
+type Counts struct{ Added, Changed, Removed int }
+
+// The former states of a Local are hard links to its backups: what a backup holds is written once, and the next
+// one is another file. The first writing of each command makes one. Those that write more than once, which is
+// when they take in what a journal has, copy what they wrote before. A command that makes no backup keeps nothing.
+const keptStates = 20 // how many former states there are at most
+
+// keptBytes is how many bytes they have together. Tests make it small.
+var keptBytes int64 = 256 << 20
+
+// historyDir is where former states are: beside the state, hidden as the lock info is, so that a name pattern that
+// keeps states and their backups out of version control (*.tfstate.*) does so with these, and one that removes files
+// (terraform.tfstate*) meets no directory.
+func (l *Local) historyDir(workspace string) string {
+	dir, base := filepath.Split(l.File(workspace))
+	return filepath.Join(dir, "."+base+".history")
+}
+
+// kept is the file of a former state. Its name says when it was written, with which serial, and whether it
+// is sealed.
+type kept struct {
+	name   string
+	serial uint64
+	time   time.Time
+	sealed bool
+	size   int64
+}
+
+const keptPlain, keptSealed = ".tfstate", ".sealed.tfstate"
+
+func keptName(serial uint64, written time.Time, sealed bool) string {
+	end := keptPlain
+	if sealed {
+		end = keptSealed
+	}
+	return fmt.Sprintf("%d-%d%s", written.UnixMilli(), serial, end)
+}
+
+// listKept lists the former states, the latest first.
+func (l *Local) listKept(workspace string) ([]kept, error) {
+	entries, err := l.fs.ReadDir(l.historyDir(workspace))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var out []kept
+	for _, e := range entries {
+		k := kept{name: e.Name(), sealed: strings.HasSuffix(e.Name(), keptSealed)}
+		base := strings.TrimSuffix(strings.TrimSuffix(k.name, keptPlain), ".sealed")
+		written, serial, _ := strings.Cut(base, "-")
+		ms, err1 := strconv.ParseInt(written, 10, 64)
+		var err2 error
+		k.serial, err2 = strconv.ParseUint(serial, 10, 64)
+		info, err3 := e.Info()
+		if base == k.name || errors.Join(err1, err2, err3) != nil {
+			continue
+		}
+		k.time, k.size = time.UnixMilli(ms).UTC(), info.Size()
+		out = append(out, k)
+	}
+	slices.SortFunc(out, func(a, b kept) int { return cmp.Or(b.time.Compare(a.time), cmp.Compare(b.serial, a.serial)) })
+	return out, nil
+}
+
+// keep makes a former state of one that was written at some time, and that is in a backup; "": in none. A history
+// that cannot be kept is no reason not to write the next state.
+func (l *Local) keep(workspace, backup string, old []byte, written time.Time) {
+	serial, _, ok := identity(old)
+	dir := l.historyDir(workspace)
+	if !ok || l.fs.MkdirAll(dir, disk.DirMode) != nil {
+		return
+	}
+	to := filepath.Join(dir, keptName(serial, written, l.seal != nil))
+	from, err := disk.Resolve(l.fs, backup)
+	if err == nil && backup != "" {
+		err = l.fs.Link(from, to)
+	}
+	if backup == "" || err != nil && !errors.Is(err, fs.ErrExist) { // another file system, or one without links
+		_ = disk.Replace(l.fs, to, old)
+	}
+	all, _ := l.listKept(workspace)
+	bytes := int64(0)
+	for n, k := range all {
+		bytes += k.size
+		path := filepath.Join(dir, k.name)
+		switch {
+		case n >= keptStates || n > 0 && bytes > keptBytes:
+			_ = l.fs.Remove(path)
+		case l.seal != nil && !k.sealed:
+			l.sealKept(dir, k)
+		}
+	}
+}
+
+// sealKept encrypts a former state from the time before states were.
+func (l *Local) sealKept(dir string, k kept) {
+	path := filepath.Join(dir, k.name)
+	data, err := l.fs.ReadFile(path)
+	if err == nil {
+		data, err = l.seal(data)
+	}
+	if err == nil {
+		err = disk.Replace(l.fs, filepath.Join(dir, keptName(k.serial, k.time, true)), data)
+	}
+	if err == nil {
+		_ = l.fs.Remove(path)
+	}
+}
+
+// identity finds out the serial and the lineage of a state, which an encrypted one shows, too.
+func identity(data []byte) (serial uint64, lineage string, ok bool) {
+	s := jsontext.Scanner{In: data}
+	seen := 0
+	s.Object(func(key []byte) {
+		switch string(key) {
+		case "serial":
+			serial = s.Uint()
+			seen++
+		case "lineage":
+			lineage = string(s.Text())
+			seen++
+		default:
+			s.Skip()
+		}
+		if seen == 2 && s.Err == nil {
+			ok = true
+			s.Pos = len(s.In) // the rest is of no interest, and long
+		}
+	})
+	return serial, lineage, ok
+}
+
+// History implements Historian.
+func (l *Local) History(_ context.Context, workspace string) ([]Past, error) {
+	if err := CheckName(workspace); err != nil {
+		return nil, err
+	}
+	var out []Past
+	path := l.readPath(workspace)
+	data, err := l.read(path)
+	if err != nil {
+		return nil, fmt.Errorf("the state cannot be read: %w", err)
+	}
+	if serial, lineage, ok := identity(data); ok {
+		p := Past{Serial: serial, Lineage: lineage}
+		if info, err := l.fs.Stat(path); err == nil {
+			p.Time = info.ModTime().UTC()
+		}
+		out = append(out, p)
+	}
+	all, err := l.listKept(workspace)
+	if err != nil {
+		return nil, fmt.Errorf("the former states cannot be listed: %w", err)
+	}
+	for _, k := range all {
+		data, err := l.fs.ReadFile(filepath.Join(l.historyDir(workspace), k.name))
+		if err != nil {
+			continue // another command has removed it
+		}
+		_, lineage, _ := identity(data)
+		out = append(out, Past{Serial: k.serial, Lineage: lineage, Time: k.time})
+	}
+	return out, nil
+}
+
+// Former implements Historian.
+func (l *Local) Former(_ context.Context, workspace string, serial uint64) ([]byte, error) {
+	if err := CheckName(workspace); err != nil {
+		return nil, err
+	}
+	all, err := l.listKept(workspace)
+	for _, k := range all {
+		if k.serial == serial {
+			return disk.Read(l.fs, filepath.Join(l.historyDir(workspace), k.name))
+		}
+	}
+	return nil, err
+}

@@ -1,0 +1,118 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/lethe-iac/lethe/internal/state/store"
+)
+
+// Two layouts of one table have the same workspaces and the same locks: moving a state from one to the other replaces,
+// in one transaction, what stands in the table of states. The rows of a state that became a document stay, as its
+// history.
+
+// Share implements store.Sharer.
+func (r *remote) Share(from store.Store) (source, target store.Store, ok bool) {
+	var was *remote
+	if s, ok := store.As[*rowStore](from); ok {
+		was = s.remote
+	} else if was, ok = store.As[*remote](from); !ok {
+		return nil, nil, false
+	}
+	a, b := was.o, r.o
+	if a.Schema != b.Schema || a.Table != b.Table || a.Config.Host != b.Config.Host || a.Config.Port != b.Config.Port || a.Config.Database != b.Config.Database {
+		return nil, nil, false
+	}
+	if a.Rows == b.Rows {
+		return nil, nil, true
+	}
+	to := &taking{Remote: open(b, was.locks), from: from, seen: map[string]store.Version{}}
+	return &leaving{from}, store.Careful(to, tries), true
+}
+
+// leaving is a store that states are moved out of: those that were have no state in it.
+type leaving struct{ store.Store }
+
+// Unwrap implements store.Wrapper.
+func (l *leaving) Unwrap() store.Store { return l.Store }
+
+// Get implements store.Store.
+func (l *leaving) Get(ctx context.Context, workspace string) ([]byte, store.Version, error) {
+	data, v, err := l.Store.Get(ctx, workspace)
+	var moved *layoutError
+	if errors.As(err, &moved) {
+		return nil, "", nil
+	}
+	return data, v, err
+}
+
+// taking is a store that states are moved into. Its locks are those of the store that they come from.
+type taking struct {
+	store.Remote
+	from store.Store
+
+	mu   sync.Mutex
+	seen map[string]store.Version // what is to be replaced, by workspace
+}
+
+// Lock implements store.Store: the source is locked, and so is this.
+func (t *taking) Lock(context.Context, string, store.LockInfo) (func(context.Context) error, error) {
+	return func(context.Context) error { return nil }, nil
+}
+
+// Get implements store.Store.
+func (t *taking) Get(ctx context.Context, workspace string) ([]byte, store.Version, error) {
+	data, v, err := t.Remote.Get(ctx, workspace)
+	var there *layoutError
+	if !errors.As(err, &there) {
+		return data, v, err
+	}
+	_, v, err = t.from.Get(ctx, workspace)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.seen[workspace] = v
+	return nil, "", err
+}
+
+// Put implements store.Store.
+func (t *taking) Put(ctx context.Context, workspace string, data []byte, prev store.Version) (store.Version, error) {
+	t.mu.Lock()
+	v := t.seen[workspace]
+	t.mu.Unlock()
+	switch to := t.Remote.(type) {
+	case *rowStore:
+		if v != "" && prev == "" {
+			return to.put(ctx, writing{workspace: workspace, data: data, replaces: v})
+		}
+	case *remote:
+		if v != "" && prev == "" {
+			return to.replaceRows(ctx, workspace, data, v)
+		}
+	}
+	return t.Remote.Put(ctx, workspace, data, prev)
+}
+
+// replaceRows puts a document into the place of rows of a version.
+func (r *remote) replaceRows(ctx context.Context, workspace string, data []byte, v store.Version) (store.Version, error) {
+	if err := r.still(ctx, workspace); err != nil {
+		return "", err
+	}
+	var replaced int64
+	update := request{
+		sql: `UPDATE ` + r.table + ` s SET data = $2 WHERE s.name = $1 AND s.data = $3 AND $4 = (SELECT v.number || '-' || v.digest FROM ` + r.versions() +
+			` v WHERE v.state = s.id ORDER BY v.number DESC LIMIT 1)`,
+		args: [][]byte{[]byte(workspace), data, []byte(marker), []byte(v)},
+		done: func(tag pgconn.CommandTag) { replaced = tag.RowsAffected() },
+	}
+	err := r.use(ctx, func(conn *pgconn.PgConn) error { return batch(ctx, conn, slices.Values([]request{update})) })
+	switch {
+	case err != nil:
+		return "", err
+	case replaced != 1:
+		return "", &store.StaleError{Workspace: workspace}
+	}
+	return store.Digest(data), nil
+}

@@ -1,0 +1,76 @@
+package pgstore
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/state/store/pgstore/rows"
+)
+
+// column is one of those that every table of rows has besides its own.
+type column struct{ name, kind, comment string }
+
+// versionColumns are those of the table that has a row for each writing of a state.
+var versionColumns = []column{
+	{"state", "bigint NOT NULL", "The id of the state in the table of states."},
+	{"number", "bigint NOT NULL", "Counts the writings, from 1. The highest is that of the state as it is."},
+	{"serial", "numeric(20) NOT NULL", "The serial of the state."},
+	{"lineage", "text NOT NULL", "Its lineage."},
+	{"terraform_version", "text NOT NULL", "The version of the program that wrote it."},
+	{"more", "json", "Fields of the state that newer programs wrote."},
+	{"document", "text", "The whole state, where rows do not make it as it was written."},
+	{"size", "bigint NOT NULL", "How many bytes it has as a document."},
+	{"digest", "text NOT NULL", "The SHA-256 of the document."},
+	{"time", "timestamptz NOT NULL DEFAULT now()", "When it was written."},
+	{"who", "text NOT NULL", "Who wrote it: user@host."},
+	{"operation", "text NOT NULL", "What for, as locks say it."},
+}
+
+// common are the columns of every row that is a part of a state.
+var common = []column{
+	{"id", "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "Tells rows of this table apart."},
+	{"state", "bigint NOT NULL", "The id of the state in the table of states."},
+	{"since", "bigint NOT NULL", "The number of the writing that made this row."},
+	{"until", "bigint", "The number of the writing that changed or removed it. NULL: it is part of the state as it is."},
+	{"digest", "bytea NOT NULL", "Tells whether a row that is to be written is this one."},
+}
+
+// part is the table of one kind of rows, quoted, with its schema.
+func (r *remote) part(k rows.Kind) string { return r.tableOf(rows.Tables[k].Name) }
+
+func (r *remote) versions() string { return r.tableOf("versions") }
+
+func (r *remote) tableOf(name string) string {
+	return quoted(r.o.Schema) + "." + quoted(r.o.Table+"_"+name)
+}
+
+// rowTables is the SQL that makes what is missing.
+func (r *remote) rowTables() string {
+	var b strings.Builder
+	table := func(name, comment string, columns []column, constraint string) {
+		var list []string
+		for _, c := range columns {
+			list = append(list, quoted(c.name)+" "+c.kind)
+		}
+		fmt.Fprintf(&b, "CREATE TABLE IF NOT EXISTS %s (%s%s);\nCOMMENT ON TABLE %s IS %s;\n", name, strings.Join(list, ", "), constraint, name, literal(comment))
+		for _, c := range columns {
+			fmt.Fprintf(&b, "COMMENT ON COLUMN %s.%s IS %s;\n", name, quoted(c.name), literal(c.comment))
+		}
+	}
+	table(r.versions(), "One row for each writing of a state that is kept in rows.", versionColumns, ", PRIMARY KEY (state, number)")
+	for k, t := range rows.Tables {
+		columns := common
+		for _, c := range t.Columns {
+			columns = append(columns[:len(columns):len(columns)], column{c.Name, c.Type, c.Comment})
+		}
+		name := r.part(rows.Kind(k))
+		table(name, t.Comment, columns, "")
+		index := r.o.Table + "_" + t.Name
+		fmt.Fprintf(&b, "CREATE INDEX IF NOT EXISTS %s ON %s (state) WHERE until IS NULL;\n", quoted(index+"_current"), name)
+		fmt.Fprintf(&b, "CREATE INDEX IF NOT EXISTS %s ON %s (state, until) WHERE until IS NOT NULL;\n", quoted(index+"_former"), name)
+	}
+	return b.String()
+}
+
+// literal is a text in SQL.
+func literal(text string) string { return `'` + strings.ReplaceAll(text, `'`, `''`) + `'` }

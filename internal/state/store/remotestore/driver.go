@@ -1,0 +1,187 @@
+package remotestore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/zclconf/go-cty/cty"
+)
+
+func driver(name string, open func(context.Context, store.Settings) (store.Store, error), workspaces ...*schema.Attr) store.Driver {
+	s := store.Schema(
+		store.Attr("hostname", cty.String, "The host of the service: app.terraform.io if not set. For a cloud block TF_CLOUD_HOSTNAME."),
+		store.Attr("organization", cty.String, "The organization. For a cloud block TF_CLOUD_ORGANIZATION."),
+		store.SecretAttr("token", "The token. As a rule it comes from login, a credentials block, TF_TOKEN_..., or a credentials helper."),
+	)
+	s.Blocks = []*schema.Nested{{Name: "workspaces", Nesting: schema.Single, Block: store.Schema(workspaces...)}}
+	return store.Driver{Name: name, Schema: s, Open: open}
+}
+
+// Driver is the backend "remote": one workspace by its name, or all whose names begin with a prefix.
+var Driver = driver("remote", openRemote,
+	store.Attr("name", cty.String, "The workspace, which is the default one here."),
+	store.Attr("prefix", cty.String, "What the names of the workspaces begin with there."),
+)
+
+// Cloud is the block "cloud": one workspace by its name, or all that have tags or are in a project.
+var Cloud = driver("cloud", openCloud,
+	store.Attr("name", cty.String, "The workspace. TF_WORKSPACE."),
+	store.Attr("project", cty.String, "The project. TF_CLOUD_PROJECT."),
+	store.Attr("tags", cty.DynamicPseudoType, "The tags that the workspaces have: a set of them, or a map of keys and values."),
+)
+
+func openRemote(ctx context.Context, s store.Settings) (store.Store, error) {
+	in := s.In("workspaces")
+	var o Options
+	o.Host, _ = s.Text("hostname")
+	o.Organization, _ = s.Text("organization")
+	o.Name, _ = in.Text("name")
+	o.Prefix, _ = in.Text("prefix")
+	if (o.Name == "") == (o.Prefix == "") {
+		return nil, errors.New(`the block "workspaces" is to have either "name" or "prefix"`)
+	}
+	return open(ctx, s, o)
+}
+
+func openCloud(ctx context.Context, s store.Settings) (store.Store, error) {
+	in := s.In("workspaces")
+	var o Options
+	o.Host, _ = s.Text("hostname", "TF_CLOUD_HOSTNAME")
+	o.Organization, _ = s.Text("organization", "TF_CLOUD_ORGANIZATION")
+	o.Name, _ = in.Text("name")
+	o.Project, _ = in.Text("project", "TF_CLOUD_PROJECT")
+	o.Tags = in.List("tags")
+	if o.Tags == nil {
+		o.Bindings = in.Texts("tags")
+	}
+	tagged := len(o.Tags)+len(o.Bindings) > 0
+	selected := ""
+	if s.Getenv != nil {
+		selected = s.Getenv("TF_WORKSPACE")
+	}
+	switch {
+	case o.Name != "" && tagged:
+		return nil, errors.New(`the block "workspaces" is to have either "name" or "tags"`)
+	case o.Name == "" && !tagged:
+		if o.Name = selected; o.Name == "" && o.Project == "" {
+			return nil, errors.New(`the cloud block has no block "workspaces" with "name" or "tags", and TF_WORKSPACE is not set`)
+		}
+	case o.Name != "" && selected != "" && selected != o.Name:
+		return nil, fmt.Errorf("the cloud block names the workspace %q, and TF_WORKSPACE %q", o.Name, selected)
+	}
+	o.Named = o.Name != ""
+	return open(ctx, s, o)
+}
+
+func open(ctx context.Context, s store.Settings, o Options) (store.Store, error) {
+	host := cmp.Or(o.Host, "app.terraform.io")
+	if o.Host = host; o.Organization == "" {
+		return nil, errors.New(`"organization" is not set in the block, and for a cloud block TF_CLOUD_ORGANIZATION is not either`)
+	}
+	if s.Hosts == nil {
+		return nil, errors.New("there is nothing here that knows hosts")
+	}
+	var err error
+	if o.Token, _ = s.Text("token"); o.Token == "" {
+		if o.Token, err = s.Hosts.Token(ctx, host); err != nil {
+			return nil, fmt.Errorf("the token for %s cannot be had: %w", host, err)
+		}
+	}
+	if o.Token == "" {
+		return nil, fmt.Errorf("there is no token for %s: run \"lethe login %s\", or set TF_TOKEN_%s", host, host, strings.NewReplacer(".", "_", "-", "__").Replace(host))
+	}
+	if o.Base, err = s.Hosts.Service(ctx, host, "tfe.v2"); err != nil {
+		return nil, err
+	}
+	o.Agent, o.Client = s.Agent, &http.Client{Timeout: 5 * time.Minute}
+	tries := store.Tries{Again: 5, Shortest: 250 * time.Millisecond, Longest: 20 * time.Second}
+	r := newRemote(o)
+	if o.Project != "" {
+		if err := tries.Do(ctx, func() error { return r.project(ctx) }); err != nil {
+			return nil, err
+		}
+	}
+	if o.Name == "" {
+		return store.Careful(&chosen{r}, tries), nil
+	}
+	return store.Careful(r, tries), nil
+}
+
+// project finds the ID of the project of that name.
+func (r *remote) project(ctx context.Context) error {
+	to := r.at("organizations", r.o.Organization, "projects")
+	to.RawQuery = url.Values{"filter[names]": {r.o.Project}}.Encode()
+	var doc struct {
+		Data []struct {
+			ID         string
+			Attributes struct{ Name string }
+		}
+	}
+	if err := r.api.JSON(ctx, http.MethodGet, to, nil, nil, &doc); err != nil {
+		return fmt.Errorf("the project %q cannot be found: %w", r.o.Project, err)
+	}
+	for _, p := range doc.Data {
+		if p.Attributes.Name == r.o.Project {
+			r.o.Project = p.ID
+			return nil
+		}
+	}
+	return fmt.Errorf("there is no project %q in the organization %q", r.o.Project, r.o.Organization)
+}
+
+// chosen is a store of many workspaces none of which is the default one, as Terraform has it.
+type chosen struct{ *remote }
+
+// Permit implements store.Governed.
+func (c *chosen) Permit(ctx context.Context, workspace string, runs bool, version string) error {
+	if err := c.check(workspace); err != nil {
+		return err
+	}
+	return c.remote.Permit(ctx, workspace, runs, version)
+}
+
+func (c *chosen) check(workspace string) error {
+	if workspace == store.Default {
+		return errors.New(`there is no workspace "default" here: select one with "lethe workspace select" or TF_WORKSPACE, or make one with "lethe workspace new"`)
+	}
+	return nil
+}
+
+// Get implements store.Store.
+func (c *chosen) Get(ctx context.Context, workspace string) ([]byte, store.Version, error) {
+	if err := c.check(workspace); err != nil {
+		return nil, "", err
+	}
+	return c.remote.Get(ctx, workspace)
+}
+
+// Put implements store.Store.
+func (c *chosen) Put(ctx context.Context, workspace string, data []byte, prev store.Version) (store.Version, error) {
+	if err := c.check(workspace); err != nil {
+		return "", err
+	}
+	return c.remote.Put(ctx, workspace, data, prev)
+}
+
+// Lock implements store.Store.
+func (c *chosen) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
+	if err := c.check(workspace); err != nil {
+		return nil, err
+	}
+	return c.remote.Lock(ctx, workspace, who)
+}
+
+// List implements store.Store.
+func (c *chosen) List(ctx context.Context) ([]string, error) {
+	names, err := c.remote.List(ctx)
+	return slices.DeleteFunc(names, func(n string) bool { return n == store.Default }), err
+}

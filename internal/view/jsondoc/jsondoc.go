@@ -1,0 +1,136 @@
+// Package jsondoc writes the JSON documents of commands, in the published formats of Terraform: what all of them have in
+// common (this file), and those about schemas and functions, which need nothing of what package view shows besides
+// (schemas.go).
+//
+// Documents are structs with json tags. Their long parts are sequences, so that one element at a time is held while a
+// document is written.
+package jsondoc
+
+import (
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"slices"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/jsontext"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Write writes a document and a line break, in one line or laid out for people.
+func Write(w io.Writer, document any, layout Layout) error {
+	return WriteScrubbed(w, document, layout, nil)
+}
+
+// WriteScrubbed does so for a document whose strings pass a function; nil: they stay.
+func WriteScrubbed(w io.Writer, document any, layout Layout, scrub func(string) string) error {
+	j := jsontext.Writer{W: w, Compact: layout == OneLine, Quote: AppendString, Scrub: scrub}
+	j.Value(document)
+	j.Buf = append(j.Buf, '\n')
+	j.Flush()
+	return j.Err
+}
+
+// Layout says whether a document is laid out for people.
+type Layout bool
+
+const (
+	OneLine Layout = false // for programs
+	LaidOut Layout = true  // for people
+)
+
+// AppendString writes a string. What a terminal would obey is escaped, also where JSON does not ask for it.
+func AppendString(dst []byte, s string) []byte {
+	from := len(dst)
+	dst = jsontext.AppendString(dst, s)
+	for _, c := range dst[from:] {
+		if c >= 0x7f {
+			return AppendSafe(dst[:from], string(dst[from:]))
+		}
+	}
+	return dst
+}
+
+// AppendSafe appends JSON text and spells runes that a terminal would obey as escapes.
+func AppendSafe(dst []byte, text string) []byte {
+	for _, r := range text {
+		if r != 0x7f && !Unsafe(r) {
+			dst = utf8.AppendRune(dst, r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			dst = fmt.Appendf(dst, `\u%04x`, unit)
+		}
+	}
+	return dst
+}
+
+// Each makes a sequence of documents of a list; nil, which is left out, if the list is empty.
+func Each[T, D any](list []T, document func(T) D) iter.Seq[D] {
+	if len(list) == 0 {
+		return nil
+	}
+	return func(yield func(D) bool) {
+		for _, e := range list {
+			if !yield(document(e)) {
+				return
+			}
+		}
+	}
+}
+
+// EachNamed makes the members of an object of a list, in its order; nil, which is left out, if it is empty.
+func EachNamed[T, D any](list []T, member func(T) (string, D)) iter.Seq2[string, D] {
+	if len(list) == 0 {
+		return nil
+	}
+	return func(yield func(string, D) bool) {
+		for _, e := range list {
+			if !yield(member(e)) {
+				return
+			}
+		}
+	}
+}
+
+// Members makes the members of an object of a map, sorted by name; nil, which is left out, if it is empty.
+func Members[V, D any](m map[string]V, document func(V) D) iter.Seq2[string, D] {
+	return EachNamed(slices.Sorted(maps.Keys(m)), func(name string) (string, D) { return name, document(m[name]) })
+}
+
+// Type is a type as the machine formats spell it: "string", ["list", …], ["object", {…}].
+type Type cty.Type
+
+// WriteJSON writes the type.
+func (t Type) WriteJSON(w *jsontext.Writer) {
+	text, err := cty.Type(t).WithoutOptionalAttributesDeep().MarshalJSON()
+	if err != nil { // a type that only the program has
+		text = []byte(`"dynamic"`)
+	}
+	w.Raw(AppendSafe(nil, string(text)))
+}
+
+// Hosts gives a provider with the registry host that documents name it with; nil changes none.
+type Hosts func(addr.Provider) addr.Provider
+
+// Of is the address of a provider in documents.
+func (h Hosts) Of(p addr.Provider) string {
+	if h != nil {
+		p = h(p)
+	}
+	return p.String()
+}
+
+// Unsafe reports whether a rune above ASCII is a control character or changes how text around
+// it is shown.
+func Unsafe(r rune) bool {
+	switch {
+	case r >= 0x80 && r <= 0x9f, r == 0x061c, r >= 0x200b && r <= 0x200f, r >= 0x2028 && r <= 0x202e,
+		r >= 0x2060 && r <= 0x206f, r == 0xfeff, r >= 0xfff9 && r <= 0xfffb, r >= 0xe0000 && r <= 0xe007f:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,189 @@
+package view
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/view/jsondoc"
+)
+
+// StateDifference is what two states differ in.
+type StateDifference struct {
+	From, To *state.Snapshot
+	Objects  []state.Difference
+	Outputs  []string
+}
+
+// NewStateDifference compares two states.
+func NewStateDifference(from, to *state.Snapshot) *StateDifference {
+	d := &StateDifference{From: from, To: to, Objects: state.Differences(from, to), Outputs: state.OutputDifferences(from, to)}
+	slices.SortStableFunc(d.Objects, func(a, b state.Difference) int {
+		if c := a.Object.Module.Compare(b.Object.Module); c != 0 {
+			return c
+		}
+		return compareModes(a.Object.Mode, b.Object.Mode)
+	})
+	return d
+}
+
+// Empty reports whether there is no difference.
+func (d *StateDifference) Empty() bool { return len(d.Objects)+len(d.Outputs) == 0 }
+
+// action is what happened to an object or an output from one state to the other, and the word for it.
+func action(before, after bool) (plan.Action, string) {
+	switch {
+	case !before:
+		return plan.Create, "added"
+	case !after:
+		return plan.Delete, "removed"
+	}
+	return plan.Update, "changed"
+}
+
+// Counts are how many objects were added, changed and removed.
+func (d *StateDifference) Counts() (added, changed, removed int) {
+	for _, o := range d.Objects {
+		switch a, _ := action(o.Before != nil, o.After != nil); a {
+		case plan.Create:
+			added++
+		case plan.Delete:
+			removed++
+		default:
+			changed++
+		}
+	}
+	return added, changed, removed
+}
+
+// Text writes the differences for people.
+func (d *StateDifference) Text(w io.Writer, sch provider.Lookup, o Options) error {
+	b := bufio.NewWriter(w)
+	x := newObjects(sch)
+	for i, diff := range d.Objects {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString(x.difference(diff, o))
+	}
+	t := &planText{w: b, o: o, p: &plan.Plan{Outputs: d.outputChanges()}}
+	t.outputs(t.p.Outputs, false)
+	if !d.Empty() {
+		b.WriteString("\n")
+	}
+	added, changed, removed := d.Counts()
+	fmt.Fprintf(b, "%s %d added, %d changed, %d removed", o.paint(fmt.Sprintf("Serial %d to %d:", d.From.Serial, d.To.Serial), bold), added, changed, removed)
+	if n := len(d.Outputs); n > 0 {
+		fmt.Fprintf(b, "; outputs that differ: %d", n)
+	}
+	b.WriteString(".\n")
+	return b.Flush()
+}
+
+// difference is one object as a change is shown.
+func (x *objects) difference(d state.Difference, o Options) string {
+	e := d.After
+	if e == nil {
+		e = d.Before
+	}
+	a, word := action(d.Before != nil, d.After != nil)
+	n := x.diff(&plan.Change{
+		Object: d.Object, Action: a, Provider: e.Provider,
+		Before: x.stored(d.Before, d.Object.Instance), After: x.stored(d.After, d.Object.Instance),
+	}, all, o)
+	r := renderer{o: o}
+	r.WriteString(o.paint("  # "+escapeLine(d.Object.String()), bold) + " was " + word + "\n")
+	if a == plan.Update {
+		switch {
+		case d.Before.Tainted != d.After.Tainted && d.After.Tainted:
+			r.WriteString("  # (it is tainted since)\n")
+		case d.Before.Tainted != d.After.Tainted:
+			r.WriteString("  # (it is tainted no more)\n")
+		case n.act == same:
+			r.WriteString("  # (only what is kept besides its attributes)\n")
+		}
+	}
+	fmt.Fprintf(&r, "%s %s %s %s {\n", o.actionSymbol(a), d.Object.Mode.Block(), quote(d.Object.Type), quote(d.Object.Name))
+	r.block(n, renderOptions{suffix: true})
+	r.WriteString("    }\n")
+	return r.String()
+}
+
+// outputChanges are the outputs that differ, as a plan has them.
+func (d *StateDifference) outputChanges() []*plan.OutputChange {
+	var out []*plan.OutputChange
+	for _, name := range d.Outputs {
+		b, before := d.From.Outputs[name]
+		a, after := d.To.Outputs[name]
+		act, _ := action(before, after)
+		out = append(out, &plan.OutputChange{Name: name, Action: act, Before: b.Value, After: a.Value, Sensitive: before && b.Sensitive || after && a.Sensitive})
+	}
+	return out
+}
+
+const formatStateDiff = "1.0"
+
+// stateDiffDocument is the document of `state diff -json`.
+type stateDiffDocument struct {
+	Format  string                                      `json:"format_version"`
+	From    stateDiffSide                               `json:"from"`
+	To      stateDiffSide                               `json:"to"`
+	Objects iter.Seq[objectDiffDocument]                `json:"resources"`
+	Outputs iter.Seq2[string, outputDifferenceDocument] `json:"outputs"`
+}
+
+type stateDiffSide struct {
+	Serial  serial `json:"serial"`
+	Lineage string `json:"lineage"`
+}
+
+// objectDiffDocument is an object before and after, each as it stands in the document of a state.
+type objectDiffDocument struct {
+	Address string          `json:"address"`
+	Deposed string          `json:"deposed_key,omitempty"`
+	Action  string          `json:"action"`
+	Before  *storedDocument `json:"before,omitempty"`
+	After   *storedDocument `json:"after,omitempty"`
+}
+
+type outputDifferenceDocument struct {
+	Action string          `json:"action"`
+	Before *outputDocument `json:"before,omitempty"`
+	After  *outputDocument `json:"after,omitempty"`
+}
+
+// JSON writes the differences as a document. As in that of a state, sensitive values stand in it, and which they are.
+func (d *StateDifference) JSON(w io.Writer, sch provider.Lookup) error {
+	x := newObjects(sch)
+	side := func(s *state.Snapshot) stateDiffSide { return stateDiffSide{serial(s.Serial), s.Lineage} }
+	object := func(diff state.Difference) objectDiffDocument {
+		_, word := action(diff.Before != nil, diff.After != nil)
+		document := func(e *state.Entry) *storedDocument {
+			if e == nil {
+				return nil
+			}
+			doc := x.storedDocument(diff.Object, e, nil)
+			return &doc
+		}
+		return objectDiffDocument{diff.Object.Instance.String(), diff.Object.Deposed, word, document(diff.Before), document(diff.After)}
+	}
+	output := func(name string) (string, outputDifferenceDocument) {
+		document := func(s *state.Snapshot) *outputDocument {
+			o, ok := s.Outputs[name]
+			if !ok {
+				return nil
+			}
+			doc := outputDocumentOf(o)
+			return &doc
+		}
+		before, after := document(d.From), document(d.To)
+		_, word := action(before != nil, after != nil)
+		return name, outputDifferenceDocument{word, before, after}
+	}
+	return jsondoc.Write(w, stateDiffDocument{formatStateDiff, side(d.From), side(d.To), jsondoc.Each(d.Objects, object), jsondoc.EachNamed(d.Outputs, output)}, jsondoc.OneLine)
+}

@@ -1,0 +1,95 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/jsontext"
+	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/view/jsondoc"
+)
+
+// serial is that of a state in a document: a number of up to 64 bits.
+type serial uint64
+
+// WriteJSON implements jsontext.Marshaler.
+func (s serial) WriteJSON(w *jsontext.Writer) { w.Uint(uint64(s)) }
+
+// HistoryText writes a list of states for people, the present one first.
+func HistoryText(w io.Writer, states []store.Past) error {
+	lines := [][]string{{"SERIAL", "WRITTEN", "WHO", "OPERATION", "ADDED", "CHANGED", "REMOVED"}}
+	for i, p := range states {
+		line := []string{strconv.FormatUint(p.Serial, 10), p.Time.Format(time.DateTime) + "Z", p.Who, Operation(p.Operation), "", "", ""}
+		if c := p.Counts; c != nil {
+			line[4], line[5], line[6] = strconv.Itoa(c.Added), strconv.Itoa(c.Changed), strconv.Itoa(c.Removed)
+		}
+		if i == 0 {
+			line[1] += " (now)"
+		}
+		for n, cell := range line {
+			if line[n] = escapeLine(cell); cell == "" {
+				line[n] = "-"
+			}
+		}
+		lines = append(lines, line)
+	}
+	width := make([]int, len(lines[0]))
+	for _, line := range lines {
+		for n, cell := range line {
+			width[n] = max(width[n], len(cell))
+		}
+	}
+	for _, line := range lines {
+		text := ""
+		for n, cell := range line {
+			text += cell + strings.Repeat(" ", width[n]-len(cell)+2)
+		}
+		if _, err := fmt.Fprintln(w, strings.TrimRight(text, " ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Operation is the short word for what a lock says that a state was written for: "apply" for "OperationTypeApply".
+func Operation(operation string) string {
+	return strings.ToLower(strings.TrimPrefix(operation, "OperationType"))
+}
+
+// historyDocument is the document of `state history -json`.
+type historyDocument struct {
+	Format string         `json:"format_version"`
+	States []pastDocument `json:"states"`
+}
+
+type pastDocument struct {
+	Serial    serial          `json:"serial"`
+	Lineage   string          `json:"lineage"`
+	Time      string          `json:"time"`
+	Present   bool            `json:"present"`
+	Who       string          `json:"who,omitempty"`
+	Operation string          `json:"operation,omitempty"`
+	Changes   *countsDocument `json:"changes,omitempty"`
+}
+
+type countsDocument struct {
+	Added   int `json:"added"`
+	Changed int `json:"changed"`
+	Removed int `json:"removed"`
+}
+
+// HistoryJSON writes the list as a document.
+func HistoryJSON(w io.Writer, states []store.Past) error {
+	doc := historyDocument{Format: "1.0", States: []pastDocument{}}
+	for i, p := range states {
+		d := pastDocument{serial(p.Serial), p.Lineage, p.Time.UTC().Format(time.RFC3339Nano), i == 0, p.Who, Operation(p.Operation), nil}
+		if c := p.Counts; c != nil {
+			d.Changes = &countsDocument{c.Added, c.Changed, c.Removed}
+		}
+		doc.States = append(doc.States, d)
+	}
+	return jsondoc.Write(w, doc, jsondoc.OneLine)
+}

@@ -1,0 +1,96 @@
+package workspace
+
+import (
+	"context"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/journal"
+	"github.com/lethe-iac/lethe/internal/state/store"
+)
+
+// Lock locks a workspace and reads its state. What is wrong is reported; then nothing is locked.
+func Lock(ctx context.Context, env *Env, req Request) (*State, bool) {
+	s := &State{env: env, req: req}
+	if req.Lock && !s.take(ctx) {
+		return nil, false
+	}
+	var ok bool
+	if s.snapshot, s.version, ok = read(ctx, env, req); ok {
+		s.record = recorder{env: env, seal: sealing(req.Store), path: journalFile(env, req.Store, req.Name), name: req.Name, silent: req.Looks && !req.Lock}
+		ok = s.recover(ctx)
+	}
+	if !ok {
+		s.Unlock()
+		return nil, false
+	}
+	return s, true
+}
+
+// take locks the state, waiting as long as it may.
+func (s *State) take(ctx context.Context) bool {
+	waiting := func(*store.LockError) {
+		if s.req.Waiting != nil {
+			s.req.Waiting()
+		}
+	}
+	var err error
+	s.release, err = store.Acquire(ctx, s.req.Store, s.req.Name, store.NewLockInfo(s.req.Operation, s.env.Version), s.req.Timeout, waiting)
+	if err != nil {
+		s.release = nil
+		s.env.Bag.Add(store.LockDiagnostic(err, "Lethe"))
+	}
+	return err == nil
+}
+
+// Unlock ends the journal, if there is one, and gives the lock back. It may be called more than once.
+func (s *State) Unlock() {
+	s.End()
+	if s.release == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if err := s.release(ctx); err != nil {
+		s.env.Bag.Add(diag.Errorf("Error releasing the state lock", "Error message: %s\n\nLethe acquires a lock when accessing your state to prevent others\nrunning Lethe to potentially modify the state at the same time. An\nerror occurred while releasing this lock. This could mean that the lock\ndid or did not release properly; you may have to release it with the\n\"force-unlock\" command.", err))
+	}
+	s.release = nil
+}
+
+// SaveApplied writes what an apply made: if it differs from what was read, and if there was no state
+// at all, so that there is one from then on. nil is as much as nothing.
+func (s *State) SaveApplied(next *state.Snapshot) bool {
+	if s.version == "" && (next == nil || next.Lineage == "") {
+		e := (&state.Snapshot{}).Edit()
+		if next != nil {
+			e = next.Edit()
+		}
+		e.Head().Lineage = state.NewLineage()
+		next = e.Done()
+	}
+	return s.Save(next)
+}
+
+// Save writes a snapshot, with the next serial, if it differs from what was read, or would be encrypted otherwise.
+func (s *State) Save(next *state.Snapshot) bool {
+	next, changed := state.Next(s.snapshot, next, s.env.Version)
+	if sealer, ok := store.As[store.Sealer](s.req.Store); !changed && ok && sealer.Outdated(s.req.Name) && s.version != "" {
+		next, changed = state.Again(s.snapshot, s.env.Version), true
+	}
+	if !changed {
+		s.record.keep = false
+	}
+	return !changed || s.Put(next)
+}
+
+// Begun reports whether a workspace has a state, or the journal of one. One that cannot be read
+// counts: the command that reads it reports why.
+func Begun(ctx context.Context, env *Env, st store.Store, name string) bool {
+	data, _, err := st.Get(ctx, name)
+	if err != nil || len(data) > 0 {
+		return true
+	}
+	r, err := journal.Recover(env.FS, journalFile(env, st, name), &state.Snapshot{}, sealing(st))
+	return err != nil || r != nil
+}

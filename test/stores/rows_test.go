@@ -1,0 +1,268 @@
+package stores
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/store"
+	"golang.org/x/tools/txtar"
+)
+
+// document is a state of n objects, each of about size bytes, as programs lay it out. One in the middle has an id that
+// ends with changed.
+func document(serial, n, size int, changed string) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "{\n  \"version\": 4,\n  \"terraform_version\": \"1.12.0\",\n  \"serial\": %d,\n  \"lineage\": \"l\",\n  \"outputs\": {},\n  \"resources\": [", serial)
+	text := strings.Repeat("x", size)
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		of := ""
+		if i == n/2 {
+			of = changed
+		}
+		fmt.Fprintf(&b, "\n    {\n      \"module\": \"module.m[%d]\",\n      \"mode\": \"managed\",\n      \"type\": \"aws_x\",\n      \"name\": \"n%07d\",\n      \"provider\": \"provider[\\\"registry.terraform.io/hashicorp/aws\\\"]\",\n      \"instances\": [\n        {\n          \"schema_version\": 0,\n          \"attributes\": {\n            \"id\": \"i-%d%s\",\n            \"number\": 1.50,\n            \"text\": \"%s\"\n          },\n          \"sensitive_attributes\": [],\n          \"dependencies\": [\n            \"module.m.aws_x.other\"\n          ]\n        }\n      ]\n    }", 1, i, i, of, text)
+	}
+	if n > 0 {
+		b.WriteString("\n  ")
+	}
+	b.WriteString("],\n  \"check_results\": null\n}\n")
+	return b.Bytes()
+}
+
+// query asks a server, and gives the text of the first column of the first row.
+func query(t *testing.T, port, sql string) string {
+	t.Helper()
+	c, err := pgconn.Connect(ctx, "postgres://postgres@127.0.0.1:"+port+"/postgres?sslmode=disable")
+	check(t, err)
+	defer c.Close(ctx)
+	all, err := c.Exec(ctx, sql).ReadAll()
+	check(t, err)
+	if last := all[len(all)-1]; len(last.Rows) > 0 {
+		return string(last.Rows[0][0])
+	}
+	return ""
+}
+
+// TestRows is about the layout "rows" alone.
+func TestRows(t *testing.T) {
+	port := startPostgres(t)
+	t.Run("changes", func(t *testing.T) { testRowChanges(t, port) })
+	t.Run("workspaces do not meet", func(t *testing.T) { testRowWorkspaces(t, port) })
+	t.Run("documents", func(t *testing.T) { testRowDocuments(t, port) })
+	t.Run("other shapes", func(t *testing.T) { testRowShapes(t, port) })
+}
+
+// testRowChanges: a change of one object is a constant number of requests, and of rows.
+func testRowChanges(t *testing.T, port string) {
+	requests := map[int]int64{}
+	for _, n := range []int{10, 2000} {
+		p := newProxy(t, "127.0.0.1:"+port)
+		st := opener(t, p.port(), fmt.Sprintf("changes %d", n), "rows")()
+		v, err := st.Put(ctx, "w", document(1, n, 100, ""), "")
+		check(t, err)
+		rows := query(t, port, fmt.Sprintf(`SELECT count(*) || ' ' || min(attributes->>'number') || ' ' || min(address) FROM "changes %d".states_objects`, n))
+		if want := fmt.Sprintf("%d 1.50 module.m[1].aws_x.n0000000", n); rows != want {
+			t.Errorf("there are %s, want %s", rows, want)
+		}
+		const stats = `SELECT pg_stat_force_next_flush(); SELECT sum(n_tup_ins + n_tup_upd + n_tup_del) FROM pg_stat_user_tables WHERE schemaname = 'changes %d'`
+		p.Cut(1<<30, false)
+		before := query(t, port, fmt.Sprintf(stats, n))
+		v, err = st.Put(ctx, "w", document(2, n, 100, "!"), v)
+		check(t, err)
+		requests[n] = p.count.Load()
+		time.Sleep(1200 * time.Millisecond) // until the server counts it
+		_, _, err = st.Get(ctx, "w")
+		check(t, err)
+		t.Logf("%d objects: %d requests; rows %s, then %s", n, requests[n], before, query(t, port, fmt.Sprintf(stats, n)))
+		got, seen, err := st.Get(ctx, "w")
+		check(t, err)
+		if !bytes.Equal(got, document(2, n, 100, "!")) || seen != v {
+			t.Error("another document comes back")
+		}
+		if rows := query(t, port, fmt.Sprintf(`SELECT count(*) FROM "changes %d".states_objects WHERE until = 2 OR since = 2`, n)); rows != "2" {
+			t.Errorf("%s rows of objects were written", rows)
+		}
+	}
+	if requests[10] != requests[2000] || requests[10] > 4 {
+		t.Errorf("requests: %v", requests)
+	}
+}
+
+// testRowDocuments: what comes out is what went in, and what the other layout gives: of all states that scripts have,
+// of one with text that databases do not like, and of a large one.
+func testRowDocuments(t *testing.T, port string) {
+	var raw [][]byte
+	scripts, err := filepath.Glob("../../internal/cli/testdata/script/*/*.txtar")
+	check(t, err)
+	for _, name := range scripts {
+		text, err := os.ReadFile(name)
+		check(t, err)
+		for _, f := range txtar.Parse(text).Files {
+			if strings.Contains(f.Name, "tfstate") || bytes.Contains(f.Data, []byte(`"lineage"`)) {
+				raw = append(raw, f.Data)
+			}
+		}
+	}
+	t.Logf("%d states of scripts", len(raw))
+	files, err := filepath.Glob("../../internal/state/testdata/*.tfstate")
+	check(t, err)
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		check(t, err)
+		raw = append(raw, text)
+	}
+	const strange = `{"version":4,"terraform_version":"1.12.0","serial":18446744073709551615,"lineage":"l\u0000","newer":[1.50],"outputs":{"a\tb":{"value":1e400,"type":"number"},"s":{"value":"\u0000","type":"string","sensitive":true}},"resources":[{"mode":"managed","type":"t","name":"n","provider":"provider[\"registry.terraform.io/hashicorp/t\"]","newer":{"a":1.0},"instances":[{"index_key":%q,"schema_version":4611686018427387904,"attributes":{"n":1.000000000000000000000000001,"s":"\ud800 \u0000 <>&","deep":%s},"sensitive_attributes":[],"private":"AAAA","newer":"x"}]}],"check_results":null}`
+	raw = append(raw, fmt.Appendf(nil, strange, "k'\"\\", "1"), fmt.Appendf(nil, strange, strings.Repeat("k", 5000), strings.Repeat("[", 5000)+strings.Repeat("]", 5000)), document(1, 60_000, 500, ""))
+	rows, documents := opener(t, port, "documents", "rows")(), opener(t, port, "documents too", "document")()
+	inRows := 0
+	for i, text := range raw {
+		all := [][]byte{text}
+		if s, ok := state.Read(bytes.Clone(text), &diag.Bag{}); ok {
+			written, err := s.Bytes()
+			check(t, err)
+			all = append(all, written)
+		}
+		for n, text := range all {
+			if len(bytes.TrimSpace(text)) == 0 {
+				continue
+			}
+			name := fmt.Sprintf("w%d-%d", i, n)
+			for _, st := range []store.Store{rows, documents} {
+				v, err := st.Put(ctx, name, text, "")
+				if err != nil {
+					t.Fatalf("%v: %.1000s", err, text)
+				}
+				got, seen, err := st.Get(ctx, name)
+				check(t, err)
+				if !bytes.Equal(got, text) || seen != v {
+					t.Errorf("%.2000s\nbecame\n%.2000s", text, got)
+				}
+			}
+			if n == 1 && query(t, port, `SELECT count(*) FROM documents.states_versions v JOIN documents.states s ON s.id = v.state WHERE v.document IS NULL AND s.name = '`+name+`'`) == "1" {
+				inRows++
+			}
+		}
+	}
+	if t.Logf("%d documents, %d of them as programs write them", len(raw), inRows); inRows < len(raw)/2 {
+		t.Error("those are too few")
+	}
+}
+
+// testRowWorkspaces: writers of several states wait for one another at most.
+func testRowWorkspaces(t *testing.T, port string) {
+	open := opener(t, port, "crowded", "rows")
+	var wg sync.WaitGroup
+	var writes atomic.Int64
+	for i := range 8 {
+		wg.Go(func() {
+			st, v := open(), store.Version("")
+			for n := range 20 {
+				var err error
+				if v, err = st.Put(ctx, fmt.Sprintf("w%d", i), document(n, 20, 10, fmt.Sprint(n)), v); err != nil {
+					t.Error(err)
+					return
+				}
+				writes.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	t.Logf("%d writings", writes.Load())
+}
+
+// testRowShapes: what is not of this layout is refused.
+func testRowShapes(t *testing.T, port string) {
+	rows, documents := opener(t, port, "shapes", "rows"), opener(t, port, "shapes", "document")
+	v, err := rows().Put(ctx, "rows", document(1, 1, 1, ""), "")
+	check(t, err)
+	d, err := documents().Put(ctx, "document", document(1, 1, 1, ""), "")
+	check(t, err)
+	refused := func(what string, err error, words string) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	for _, w := range []struct {
+		st        store.Store
+		workspace string
+		words     string
+		v         store.Version
+	}{{rows(), "document", `Set layout = "document"`, d}, {documents(), "rows", `Set layout = "rows"`, v}} {
+		_, _, err := w.st.Get(ctx, w.workspace)
+		refused("Get", err, w.words)
+		for _, v := range []store.Version{"", w.v} {
+			_, err = w.st.Put(ctx, w.workspace, document(2, 1, 1, ""), v)
+			refused("Put", err, w.words)
+		}
+		refused("Delete", w.st.Delete(ctx, w.workspace), w.words)
+	}
+	query(t, port, `UPDATE shapes.states SET data = '{"version":5,"layout":"rows","format":2}' WHERE name = 'rows'`)
+	_, _, err = rows().Get(ctx, "rows")
+	refused("a newer format", err, "newer version")
+	query(t, port, `UPDATE shapes.states SET data = '{"version":5,"layout":"rows","format":1}' WHERE name = 'rows'; UPDATE shapes.states_objects SET schema_version = 7`)
+	_, _, err = rows().Get(ctx, "rows")
+	refused("rows that another changed", err, "changed by another program")
+	query(t, port, `CREATE SCHEMA strange; CREATE TABLE strange.states_objects (a int)`)
+	_, _, err = opener(t, port, "strange", "rows")().Get(ctx, "rows")
+	refused("a table of others", err, "not those of this program")
+	if err != nil && strings.Contains(err.Error(), "canary") {
+		t.Error(err)
+	}
+	var stale *store.StaleError
+	if _, err = rows().Put(ctx, "rows", document(9, 1, 1, ""), "1-x"); !errors.As(err, &stale) {
+		t.Error(err)
+	}
+}
+
+// TestRowSpeed measures large states; LETHE_LONG=1 does a larger one.
+func TestRowSpeed(t *testing.T) {
+	port := startPostgres(t)
+	sizes := []int{10_000}
+	if os.Getenv("LETHE_LONG") != "" {
+		sizes = append(sizes, 100_000)
+	}
+	for _, n := range sizes {
+		for _, layout := range []string{"document", "rows"} {
+			st := opener(t, port, fmt.Sprintf("speed %s %d", layout, n), layout)()
+			measure := func(what string, do func()) {
+				var before, after runtime.MemStats
+				runtime.GC()
+				runtime.ReadMemStats(&before)
+				start := time.Now()
+				do()
+				took := time.Since(start)
+				runtime.ReadMemStats(&after)
+				t.Logf("%7d objects, %-8s %-22s %8v, %4d MB allocated", n, layout, what, took.Round(time.Millisecond), (after.TotalAlloc-before.TotalAlloc)>>20)
+			}
+			var v store.Version
+			first, second := document(1, n, 300, ""), document(2, n, 300, "!")
+			t.Logf("%d MB", len(first)>>20)
+			var err error
+			measure("Put of all", func() { v, err = st.Put(ctx, "w", first, "") })
+			check(t, err)
+			measure("Put with one change", func() { v, err = st.Put(ctx, "w", second, v) })
+			check(t, err)
+			var got []byte
+			measure("Get", func() { got, _, err = st.Get(ctx, "w") })
+			check(t, err)
+			if !bytes.Equal(got, second) {
+				t.Error("another document comes back")
+			}
+		}
+	}
+}
