@@ -15,17 +15,34 @@ import (
 
 const noHistory = "No history of the state"
 
-// historian opens the store in use, as one that keeps former states, for the selected workspace.
-func historian(ctx context.Context, p *project.Project) (h store.Historian, workspace string, ok bool) {
-	workspace = project.Workspaces(p.Call).Selected()
+// past are the states of a workspace: the present one, and the former ones that its store keeps.
+type past struct {
+	p         *project.Project
+	store     store.Historian
+	workspace string
+	now       *state.Snapshot
+}
+
+// pastOf opens the store in use, as one that keeps former states, for the selected workspace.
+func pastOf(ctx context.Context, p *project.Project, now *state.Snapshot) (past, bool) {
+	out := past{p: p, workspace: project.Workspaces(p.Call).Selected(), now: now}
 	st, ok := p.OpenStore(ctx)
 	if !ok {
-		return nil, "", false
+		return past{}, false
 	}
-	if h, ok = store.As[store.Historian](st.Store); !ok {
+	if out.store, ok = store.As[store.Historian](st.Store); !ok {
 		p.Bag.Add(diag.Errorf(noHistory, "The backend %q keeps no former states. A local state has some, and so has the backend \"pg\" with layout = \"rows\".", st.Type))
 	}
-	return h, workspace, ok
+	return out, ok
+}
+
+// readPast is pastOf for commands that only read.
+func readPast(ctx context.Context, c *base.Call, f *project.Options) (past, bool) {
+	p, now, ok := readOnly(ctx, c, f)
+	if !ok {
+		return past{}, false
+	}
+	return pastOf(ctx, p, now)
 }
 
 // serialOf reads a serial that is an operand.
@@ -37,18 +54,25 @@ func serialOf(c *base.Call, text string) (uint64, bool) {
 	return n, err == nil
 }
 
-// former reads the state that had a serial. One that is not kept is an error.
-func former(ctx context.Context, p *project.Project, h store.Historian, workspace string, serial uint64) (*state.Snapshot, bool) {
-	data, err := h.Former(ctx, workspace, serial)
+// at gives the state that had a serial, or has it. One that is not kept is an error.
+func (t past) at(ctx context.Context, serial uint64) (*state.Snapshot, bool) {
+	if serial == t.now.Serial {
+		return t.now, true
+	}
+	return t.former(ctx, serial)
+}
+
+func (t past) former(ctx context.Context, serial uint64) (*state.Snapshot, bool) {
+	data, err := t.store.Former(ctx, t.workspace, serial)
 	switch {
 	case err != nil:
-		p.Bag.Add(diag.Errorf("Failed to load state", "The state with the serial %d cannot be read: %s.", serial, err))
+		t.p.Bag.Add(diag.Errorf("Failed to load state", "The state with the serial %d cannot be read: %s.", serial, err))
 		return nil, false
 	case data == nil:
-		p.Bag.Add(diag.Errorf("No state with that serial", "No state with the serial %d is kept. To see those that are, run: lethe state history", serial))
+		t.p.Bag.Add(diag.Errorf("No state with that serial", "No state with the serial %d is kept. To see those that are, run: lethe state history", serial))
 		return nil, false
 	}
-	return p.OpenState(ctx, data)
+	return t.p.OpenState(ctx, data)
 }
 
 // History is `state history`.
@@ -66,20 +90,16 @@ func runHistory(ctx context.Context, c *base.Call, f *project.Options) int {
 	if !c.NoOperands() {
 		return c.UI.Fail()
 	}
-	p, now, ok := readOnly(ctx, c, f)
+	t, ok := readPast(ctx, c, f)
 	if !ok {
 		return c.UI.Fail()
 	}
-	h, workspace, ok := historian(ctx, p)
-	if !ok {
-		return c.UI.Fail()
-	}
-	states, err := h.History(ctx, workspace)
+	states, err := t.store.History(ctx, t.workspace)
 	if err != nil {
 		c.Bag.Add(diag.Errorf("Failed to load state", "The former states cannot be listed: %s.", err))
 		return c.UI.Fail()
 	}
-	if !count(ctx, p, h, workspace, states, now) {
+	if !t.count(ctx, states) {
 		return c.UI.Fail()
 	}
 	if c.View.JSON {
@@ -90,17 +110,17 @@ func runHistory(ctx context.Context, c *base.Call, f *project.Options) int {
 	if err != nil {
 		c.Bag.Add(diag.Errorf("Failed to show the history", "%s.", err))
 	}
-	return p.UI.DoneQuiet()
+	return t.p.UI.DoneQuiet()
 }
 
-// count compares each state with the one before it, where the store has not. now is the present one.
-func count(ctx context.Context, p *project.Project, h store.Historian, workspace string, states []store.Past, now *state.Snapshot) bool {
-	after := now
+// count compares each state with the one before it, where the store has not.
+func (t past) count(ctx context.Context, states []store.Past) bool {
+	after := t.now
 	for i := 0; i+1 < len(states); i++ {
 		if states[i].Counts != nil {
 			return true // it counts all that can be
 		}
-		before, ok := former(ctx, p, h, workspace, states[i+1].Serial)
+		before, ok := t.former(ctx, states[i+1].Serial)
 		if !ok {
 			return false
 		}
@@ -135,34 +155,27 @@ func runDiff(ctx context.Context, c *base.Call, f *project.Options) int {
 		}
 		serials = append(serials, n)
 	}
-	p, now, ok := readOnly(ctx, c, f)
+	t, ok := readPast(ctx, c, f)
 	if !ok {
 		return c.UI.Fail()
 	}
-	h, workspace, ok := historian(ctx, p)
-	if !ok {
-		return c.UI.Fail()
-	}
-	sides := []*state.Snapshot{nil, now}
+	sides := []*state.Snapshot{nil, t.now}
 	for i, n := range serials {
-		if sides[i] = now; n == now.Serial {
-			continue
-		}
-		if sides[i], ok = former(ctx, p, h, workspace, n); !ok {
+		if sides[i], ok = t.at(ctx, n); !ok {
 			return c.UI.Fail()
 		}
 	}
 	diff := view.NewStateDifference(sides[0], sides[1])
 	var err error
 	if c.View.JSON {
-		err = diff.JSON(c.Stdout, p.Schemas())
+		err = diff.JSON(c.Stdout, t.p.Schemas())
 	} else {
-		err = diff.Text(c.Stdout, p.Schemas(), c.ViewOptions())
+		err = diff.Text(c.Stdout, t.p.Schemas(), c.ViewOptions())
 	}
 	if err != nil {
 		c.Bag.Add(diag.Errorf("Failed to show the difference", "%s.", err))
 	}
-	return p.UI.DoneQuiet()
+	return t.p.UI.DoneQuiet()
 }
 
 // Restore is `state restore`.
@@ -203,16 +216,14 @@ func runRestore(ctx context.Context, c *base.Call, f *restoreFlags) int {
 		c.Bag.Add(noState())
 		return c.UI.Fail()
 	}
-	h, workspace, ok := historian(ctx, p)
+	now := ws.Snapshot()
+	t, ok := pastOf(ctx, p, now)
 	if !ok {
 		return c.UI.Fail()
 	}
-	now := ws.Snapshot()
-	then := now
-	if serial != now.Serial {
-		if then, ok = former(ctx, p, h, workspace, serial); !ok {
-			return c.UI.Fail()
-		}
+	then, ok := t.at(ctx, serial)
+	if !ok {
+		return c.UI.Fail()
 	}
 	if then.Lineage != now.Lineage {
 		c.Bag.Add(diag.Errorf("State of another lineage", "The state with the serial %d has the lineage %q, and the present one has %q: it is the state of other objects.", serial, then.Lineage, now.Lineage))

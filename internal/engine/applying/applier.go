@@ -157,6 +157,16 @@ func (x *step) takeIn(c *plan.Change) bool {
 	return true
 }
 
+// ending is the object that a change ends. Where there is no entry, ok says whether all is well: the create failed, and the
+// old object lives on.
+func (x *step) ending(c *plan.Change) (o addr.Object, e *state.Entry, ok bool) {
+	if !x.takeIn(c) {
+		return addr.Object{}, nil, false
+	}
+	o = x.a.downed(c)
+	return o, x.a.entry(o), true
+}
+
 // after checks an object's postconditions, once everything that makes it is over.
 func (x *step) after(d *program.Declaration, f *frame.Frame, inst addr.Instance, v mark.Value) bool {
 	if x.run.Post(d, f, inst.Key, inst, func() mark.Value { return v }) {

@@ -190,13 +190,9 @@ func (x *step) depose(c *plan.Change) (addr.Object, bool) {
 
 // down ends one object.
 func (x *step) down(ctx context.Context, c *plan.Change, face frame.Face) bool {
-	if !x.takeIn(c) {
-		return false
-	}
-	o := x.a.downed(c)
-	e := x.a.entry(o)
+	o, e, ok := x.ending(c)
 	if e == nil {
-		return true // the create failed, and the old object lives on
+		return ok
 	}
 	if c.Action == plan.Forget || c.Action == plan.ForgetCreate {
 		x.a.forgotten.Add(1)

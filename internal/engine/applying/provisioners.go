@@ -68,13 +68,9 @@ func (a *applier) unmade() {
 
 // destroyProvision runs one provisioner of an object that is about to be destroyed.
 func (x *step) destroyProvision(ctx context.Context, c *plan.Change, part int) bool {
-	if !x.takeIn(c) {
-		return false
-	}
-	o := x.a.downed(c)
-	e := x.a.entry(o)
+	o, e, ok := x.ending(c)
 	if e == nil {
-		return true // the create failed, and the old object lives on
+		return ok
 	}
 	h := declared.ProvisionersOf(x.run.Program, x.run.Removals, c, e, true)
 	typ := x.run.TypeOf(ctx, c.Provider.Provider, o.Resource(), o.Instance)

@@ -302,7 +302,7 @@ func (l *Local) SetAside(workspace string) error {
 
 // Delete implements Store.
 func (l *Local) Delete(_ context.Context, workspace string) error {
-	if err := deletable(workspace); err != nil {
+	if err := Deletable(workspace); err != nil {
 		return err
 	}
 	dir := l.at(l.opts.WorkspaceDir)

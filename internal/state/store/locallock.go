@@ -230,11 +230,8 @@ func retire(f disk.File) {
 func (l *Local) Break(_ context.Context, workspace, id string) error {
 	info := l.infoFile(workspace)
 	held := l.lockedBy(info, nil).Held
-	if held == nil {
-		return &LockError{Err: errors.New("the state is not locked")}
-	}
-	if held.ID != id {
-		return &LockError{Held: held, Err: fmt.Errorf("the lock has the ID %s, not %s", held.ID, id)}
+	if held == nil || held.ID != id {
+		return OtherLock(held, id)
 	}
 	f, err := l.fs.OpenFile(l.File(workspace), os.O_RDWR, 0)
 	if err == nil {

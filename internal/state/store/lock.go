@@ -77,6 +77,14 @@ func (e *LockError) Error() string {
 
 func (e *LockError) Unwrap() error { return e.Err }
 
+// OtherLock is the answer to breaking a lock that another ID has, or none: held is nil then.
+func OtherLock(held *LockInfo, id string) *LockError {
+	if held == nil {
+		return &LockError{Err: errors.New("the state is not locked")}
+	}
+	return &LockError{Held: held, Err: fmt.Errorf("the lock has the ID %s, not %s", held.ID, id)}
+}
+
 // LockDiagnostic makes of an error of Lock or Acquire what the user reads. program is the name of
 // ours.
 func LockDiagnostic(err error, program string) diag.Diagnostic {

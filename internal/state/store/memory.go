@@ -75,20 +75,13 @@ func (m *Memory) Put(_ context.Context, workspace string, data []byte, prev Vers
 
 // Delete implements Store.
 func (m *Memory) Delete(_ context.Context, workspace string) error {
-	if err := deletable(workspace); err != nil {
+	if err := Deletable(workspace); err != nil {
 		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.states, workspace)
 	return nil
-}
-
-func deletable(workspace string) error {
-	if workspace == Default {
-		return ErrDefault
-	}
-	return CheckName(workspace)
 }
 
 // List implements Store.

@@ -140,6 +140,14 @@ var ErrOnly = errors.New("workspaces not supported")
 // ErrDefault is the answer to deleting the workspace Default.
 var ErrDefault = errors.New("the default workspace cannot be deleted")
 
+// Deletable is what CheckName is for a workspace that is to be deleted.
+func Deletable(workspace string) error {
+	if workspace == Default {
+		return ErrDefault
+	}
+	return CheckName(workspace)
+}
+
 // Driver is a kind of store.
 type Driver struct {
 	Name   string

@@ -173,10 +173,7 @@ func (r *remote) unchanged(workspace string, now *found) *blob.AccessConditions 
 
 // Delete implements store.Store.
 func (r *remote) Delete(ctx context.Context, workspace string) error {
-	if workspace == store.Default {
-		return store.ErrDefault
-	}
-	if err := store.CheckName(workspace); err != nil {
+	if err := store.Deletable(workspace); err != nil {
 		return err
 	}
 	now, err := r.look(ctx, workspace)

@@ -113,10 +113,10 @@ func (r *remote) Break(ctx context.Context, workspace, id string) error {
 		return err
 	case now == nil || !now.leased:
 		r.forget(workspace, id)
-		return &store.LockError{Err: errors.New("the state is not locked")}
+		return store.OtherLock(nil, id)
 	}
 	if held := now.holder(); held != nil && held.ID != id {
-		return &store.LockError{Held: held, Err: fmt.Errorf("the lock has the ID %s, not %s", held.ID, id)}
+		return store.OtherLock(held, id)
 	}
 	r.mu.Lock()
 	had, ours := r.leases[workspace]

@@ -219,10 +219,7 @@ func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev st
 
 // Delete implements store.Store. What writers left over who were killed goes, too.
 func (r *remote) Delete(ctx context.Context, workspace string) error {
-	if workspace == store.Default {
-		return store.ErrDefault
-	}
-	if err := store.CheckName(workspace); err != nil {
+	if err := store.Deletable(workspace); err != nil {
 		return err
 	}
 	_, err := r.transact(ctx, op{Verb: "delete", Key: r.key(workspace)}, op{Verb: "delete-tree", Key: r.below(workspace, "tfstate.")})

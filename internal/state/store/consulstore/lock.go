@@ -222,10 +222,8 @@ func (r *remote) Break(ctx context.Context, workspace, id string) error {
 		switch {
 		case err != nil:
 			return err
-		case held == nil:
-			return &store.LockError{Err: errors.New("the state is not locked")}
-		case held.ID != id && by != id:
-			return &store.LockError{Held: held, Err: fmt.Errorf("the lock has the ID %s, not %s", held.ID, id)}
+		case held == nil || held.ID != id && by != id:
+			return store.OtherLock(held, id)
 		}
 		session = by
 	}

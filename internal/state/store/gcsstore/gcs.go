@@ -157,10 +157,7 @@ func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev st
 
 // Delete implements store.Store.
 func (r *remote) Delete(ctx context.Context, workspace string) error {
-	if workspace == store.Default {
-		return store.ErrDefault
-	}
-	if err := store.CheckName(workspace); err != nil {
+	if err := store.Deletable(workspace); err != nil {
 		return err
 	}
 	return r.remove(ctx, r.name(workspace, stateSuffix), "")
@@ -250,10 +247,8 @@ func (r *remote) Break(ctx context.Context, workspace, id string) error {
 	switch {
 	case err != nil:
 		return err
-	case held == nil:
-		return &store.LockError{Err: errors.New("the state is not locked")}
-	case held.ID != id && generation != id:
-		return &store.LockError{Held: held, Err: fmt.Errorf("the lock has the ID %s, not %s", held.ID, id)}
+	case held == nil || held.ID != id && generation != id:
+		return store.OtherLock(held, id)
 	}
 	err = r.remove(ctx, r.name(workspace, lockSuffix), generation)
 	if store.Refused(err, http.StatusPreconditionFailed) {

@@ -3,7 +3,6 @@ package httpstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 
 	"github.com/lethe-iac/lethe/internal/state/store"
@@ -92,13 +91,13 @@ func (r *remote) holder(ctx context.Context, workspace, id string) (*store.LockI
 	var held *store.LockError
 	switch {
 	case err == nil:
-		return nil, errors.Join(unlock(ctx), &store.LockError{Err: errors.New("the state is not locked")})
+		return nil, errors.Join(unlock(ctx), store.OtherLock(nil, id))
 	case !errors.As(err, &held):
 		return nil, err
 	case held.Held == nil:
 		return &store.LockInfo{ID: id}, nil
 	case held.Held.ID != id:
-		return nil, &store.LockError{Held: held.Held, Err: fmt.Errorf("the lock has the ID %s, not %s", held.Held.ID, id)}
+		return nil, store.OtherLock(held.Held, id)
 	}
 	return held.Held, nil
 }

@@ -333,10 +333,7 @@ func (r *remote) place(ctx context.Context, workspace string, f *found, p parts)
 
 // Delete implements store.Store.
 func (r *remote) Delete(ctx context.Context, workspace string) error {
-	if workspace == store.Default {
-		return store.ErrDefault
-	}
-	if err := store.CheckName(workspace); err != nil {
+	if err := store.Deletable(workspace); err != nil {
 		return err
 	}
 	f, err := r.find(ctx, workspace)

@@ -3,7 +3,6 @@ package kubestore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 
@@ -79,11 +78,8 @@ func (r *remote) Break(ctx context.Context, workspace, id string) error {
 		return err
 	}
 	held := lease.holder()
-	switch {
-	case held == nil:
-		return &store.LockError{Err: errors.New("the state is not locked")}
-	case held.ID != id && lease.Spec.HolderIdentity != id:
-		return &store.LockError{Held: held, Err: fmt.Errorf("the lock has the ID %s, not %s", held.ID, id)}
+	if held == nil || held.ID != id && lease.Spec.HolderIdentity != id {
+		return store.OtherLock(held, id)
 	}
 	r.mu.Lock()
 	removed := r.removed[workspace]

@@ -248,7 +248,7 @@ func (r *remote) end(ctx context.Context, workspace, id string) error {
 	for _, row := range res.Rows {
 		keys = append(keys, string(row[0]))
 	}
-	refused := &store.LockError{Err: errors.New("the state is not locked")}
+	refused := store.OtherLock(nil, id)
 	for _, key := range keys {
 		who, process, err := r.holder(ctx, key)
 		switch {
@@ -259,7 +259,7 @@ func (r *remote) end(ctx context.Context, workspace, id string) error {
 		case who.ID == id:
 			return r.terminate(ctx, key, process)
 		}
-		refused = &store.LockError{Held: &who, Err: fmt.Errorf("the lock has the ID %s, not %s", who.ID, id)}
+		refused = store.OtherLock(&who, id)
 	}
 	return refused
 }

@@ -107,10 +107,7 @@ func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev st
 
 // Delete implements store.Store.
 func (r *remote) Delete(ctx context.Context, workspace string) error {
-	if workspace == store.Default {
-		return store.ErrDefault
-	}
-	if err := store.CheckName(workspace); err != nil {
+	if err := store.Deletable(workspace); err != nil {
 		return err
 	}
 	res, err := r.do(ctx, `DELETE FROM `+r.table+` WHERE name = $1 AND coalesce(data, '') NOT LIKE $2`, workspace, inRows+"%")

@@ -458,10 +458,7 @@ func (s *rowStore) pruning(name []byte, yield func(request) bool) bool {
 
 // Delete implements store.Store.
 func (s *rowStore) Delete(ctx context.Context, workspace string) error {
-	if workspace == store.Default {
-		return store.ErrDefault
-	}
-	if err := store.CheckName(workspace); err != nil {
+	if err := store.Deletable(workspace); err != nil {
 		return err
 	}
 	args := [][]byte{[]byte(workspace), []byte(marker)}

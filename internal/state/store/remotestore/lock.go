@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -140,9 +139,7 @@ func (r *remote) free(ctx context.Context, name, id, action string) error {
 		r.forget(name, id)
 		return &store.LockError{Err: errors.New("the workspace is not locked")}
 	case h.ID != id && id != r.path(name):
-		have := r.held(name, h, nil)
-		have.Err = fmt.Errorf("the lock has the ID %s, not %s", have.Held.ID, id)
-		return have
+		return store.OtherLock(r.held(name, h, nil).Held, id)
 	}
 	_, err = r.api.Ask(ctx, http.MethodPost, r.at("workspaces", w.ID, "actions", action), nil, []byte("{}"))
 	if store.Refused(err, http.StatusConflict) {

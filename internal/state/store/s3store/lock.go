@@ -3,7 +3,6 @@ package s3store
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -84,10 +83,10 @@ func (r *remote) Break(ctx context.Context, workspace, id string) error {
 			continue
 		}
 		if refused := lockError(held, nil); refused.Held == nil || refused.Held.ID != id {
-			refused.Err = errors.New("the lock has another ID")
 			if refused.Held != nil {
-				refused.Err = fmt.Errorf("the lock has the ID %s, not %s", refused.Held.ID, id)
+				return store.OtherLock(refused.Held, id)
 			}
+			refused.Err = errors.New("the lock has another ID")
 			return refused
 		}
 		if err := l.free(ctx, workspace, held); err != nil {
@@ -96,7 +95,7 @@ func (r *remote) Break(ctx context.Context, workspace, id string) error {
 		broken = true
 	}
 	if !broken {
-		return &store.LockError{Err: errors.New("the state is not locked")}
+		return store.OtherLock(nil, id)
 	}
 	return nil
 }

@@ -190,10 +190,7 @@ func (r *remote) writing(key string, data []byte) *s3.PutObjectInput {
 
 // Delete implements store.Store.
 func (r *remote) Delete(ctx context.Context, workspace string) error {
-	if workspace == store.Default {
-		return store.ErrDefault
-	}
-	if err := store.CheckName(workspace); err != nil {
+	if err := store.Deletable(workspace); err != nil {
 		return err
 	}
 	_, err := r.o.Client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &r.o.Bucket, Key: aws.String(r.path(workspace))})
