@@ -1,18 +1,33 @@
 package keeper
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/launch"
+	"github.com/lethe-iac/lethe/internal/state/journal"
 	"google.golang.org/protobuf/encoding/protowire"
 )
+
+// served is a provider that runs.
+type served struct {
+	*launch.Running
+	program launch.Program
+	end     func()
+	asked   provider.Provider // to ask it for more than calls that pass; nil before that
+}
 
 // lease is something that a provider has opened.
 type lease struct {
 	provider *served
 	typ      string
 	private  []byte
+	op       journal.Op // its number in the journal, 0 if it is in none
+	name     string     // its address
+	opened   [2][]byte  // request and answer
 }
 
 // book has the leases that are open, in the order in which they were opened. It knows of them by the calls that pass,
@@ -20,6 +35,7 @@ type lease struct {
 type book struct {
 	mu   sync.Mutex
 	open []*lease
+	over []journal.Op // those that are closed, or never were open
 }
 
 // effect is what a call does.
@@ -47,52 +63,91 @@ func effectOf(method string) effect {
 	return none
 }
 
-// note takes note of a call that was answered.
-func (b *book) note(e effect, p *served, request, answer []byte) {
-	typ := string(field(request, 1))
+// note takes note of a call that was answered. A lease whose provider has failed to close it is the engine's to
+// report, which asked for it.
+func (b *book) note(p *served, r *request, answer []byte) {
+	typ := string(field(r.body, 1))
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	switch e {
+	switch effectOf(r.method) {
 	case opens:
 		// A provider that had errors may have opened something all the same. It answers with what was opened.
-		if private := field(answer, 4); field(answer, 5) == nil && (private != nil || field(answer, 3) != nil) {
-			b.open = append(b.open, &lease{p, typ, private})
+		private := field(answer, 4)
+		if private == nil && hasError(answer) {
+			b.end(r.op)
+			return
 		}
+		b.open = append(b.open, &lease{p, typ, private, r.op, string(r.note), [2][]byte{r.body, answer}})
 	case renews:
-		if l := b.find(p, typ, field(request, 2)); l != nil && !hasError(answer) {
-			l.private = field(answer, 3)
+		if l := b.find(p, typ, field(r.body, 2)); l != nil && !hasError(answer) {
+			if private := field(answer, 3); private != nil {
+				l.private = private
+			}
 		}
 	case closes:
-		if l := b.find(p, typ, field(request, 2)); l != nil && !hasError(answer) {
-			b.open = slices.DeleteFunc(b.open, func(x *lease) bool { return x == l })
+		if l := b.find(p, typ, field(r.body, 2)); l != nil {
+			b.drop(l)
+			if !hasError(answer) {
+				b.end(l.op)
+			}
 		}
 	}
 }
 
+// find finds a lease by what its provider is asked with, which may be another process than the one that opened it.
 func (b *book) find(p *served, typ string, private []byte) *lease {
 	for _, l := range slices.Backward(b.open) {
-		if l.provider == p && l.typ == typ && string(l.private) == string(private) {
+		if l.provider.program.Provider == p.program.Provider && l.typ == typ && bytes.Equal(l.private, private) {
 			return l
 		}
 	}
 	return nil
 }
 
-// last is the one that was opened last, nil if none is open.
-func (b *book) last() *lease {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.open) == 0 {
-		return nil
+func (b *book) end(op journal.Op) {
+	if op != 0 {
+		b.over = append(b.over, op)
 	}
-	return b.open[len(b.open)-1]
 }
 
-// drop forgets a lease.
 func (b *book) drop(l *lease) {
+	b.open = slices.DeleteFunc(b.open, func(x *lease) bool { return x == l })
+}
+
+// leases are those that are open, the last one first.
+func (b *book) leases() []*lease {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.open = slices.DeleteFunc(b.open, func(x *lease) bool { return x == l })
+	all := slices.Clone(b.open)
+	slices.Reverse(all)
+	return all
+}
+
+// begin forgets the numbers that leases have in a journal: another one begins, or none.
+func (b *book) begin() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.over = nil
+	for _, l := range b.open {
+		l.op = 0
+	}
+}
+
+// ended gives the numbers of those that are over.
+func (b *book) ended(f func(journal.Op)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, op := range b.over {
+		f(op)
+	}
+}
+
+// closed takes a lease out.
+func (b *book) closed(l *lease) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.drop(l)
+	b.end(l.op)
 }
 
 // closing is the request that closes a lease.

@@ -7,36 +7,35 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"sync"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/provider/launch"
+	"github.com/lethe-iac/lethe/internal/provider/wire"
+	"github.com/lethe-iac/lethe/internal/state/journal"
 )
 
-// closeTime is how long closing a lease may take when the engine is gone.
+// closeTime is how long opening, renewing and closing one lease may take when the engine is gone.
 const closeTime = 30 * time.Second
 
 // server is the keeper's side.
 type server struct {
-	link *link
-	book book
+	link   *link
+	book   book
+	ledger ledger
 
 	mu        sync.Mutex
 	providers map[uint32]*served
-	calls     map[uint32]*call
-	lost      bool           // the engine is gone
-	effects   sync.WaitGroup // calls under way that change something, or open or close it
-}
+	calls     map[uint32]*call // under way
+	ended     sync.Cond        // one of them is not, any more
 
-// served is a provider that runs.
-type served struct {
-	number uint32
-	*launch.Running
-	end func()
+	closing sync.Mutex // held while leases are closed
 }
 
 // call is one under way.
@@ -51,63 +50,132 @@ type outcome struct {
 	Summary, Detail string // what is wrong; the first is empty if nothing is
 }
 
-// Serve keeps what an engine at the other end of a connection uses, until all is closed.
-func Serve(conn net.Conn) error {
-	s := &server{link: &link{conn: conn}, providers: map[uint32]*served{}, calls: map[uint32]*call{}}
+// Serve keeps what an engine at the other end of a connection uses, until all is closed. What comes from stop when the
+// engine is gone has it wait for nothing more.
+func Serve(conn net.Conn, late Lates, stop <-chan os.Signal) error {
+	s := &server{link: &link{conn: conn}, ledger: ledger{late: late}, providers: map[uint32]*served{}, calls: map[uint32]*call{}}
+	s.ended.L = &s.mu
 	err := s.link.receive(s.take)
-	s.orphaned()
-	return err
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		s.orphaned()
+	}()
+	hasty := time.AfterFunc(closeTime, func() { s.giveUp(opens, renews, closes) })
+	defer hasty.Stop()
+	select {
+	case <-stop: // while the engine was there
+	default:
+	}
+	for {
+		select {
+		case <-over:
+			return err
+		case <-stop:
+			s.giveUp(changes, opens, renews, closes)
+		}
+	}
 }
-
-var errBye = errors.New("the engine has said goodbye")
 
 // take does what the engine asks for.
 func (s *server) take(k kind, number uint32, payload []byte) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	switch k {
 	case startFrame:
 		var program launch.Program
 		if err := json.Unmarshal(payload, &program); err != nil {
 			return err
 		}
-		ctx, cancel := context.WithCancel(context.Background())
-		s.calls[number] = &call{cancel: cancel}
+		ctx := s.begin(number, none)
 		go s.start(ctx, number, program)
 	case callFrame:
-		if len(payload) < 5 || len(payload) < 5+int(payload[4]) {
-			return fmt.Errorf("call %d is cut off", number)
-		}
-		method := string(payload[5 : 5+int(payload[4])])
-		p := s.providers[binary.LittleEndian.Uint32(payload)]
-		if p == nil {
-			s.answer(number, nil, status.Error(codes.Unavailable, "the provider has ended"))
-			return nil
-		}
-		ctx, cancel := context.WithCancel(context.Background())
-		c := &call{effectOf(method), cancel}
-		s.calls[number] = c
-		if c.effect != none {
-			s.effects.Add(1)
-		}
-		go s.call(ctx, number, c, p, method, payload[5+len(method):])
+		return s.ask(number, payload)
 	case cancelFrame:
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		if c := s.calls[number]; c != nil {
 			c.cancel()
 		}
 	case endFrame:
-		if p := s.providers[number]; p != nil {
-			go func() {
+		p := s.provider(number)
+		go func() {
+			if p != nil {
 				p.end()
-				s.link.send(endedFrame, number)
-			}()
-		} else {
+			}
 			s.link.send(endedFrame, number)
+		}()
+	case journalFrame:
+		var r running
+		if err := json.Unmarshal(payload, &r); err != nil {
+			return err
 		}
+		s.ledger.begin(r)
+		s.book.begin()
+	case recordedFrame:
+		s.ledger.recorded(journal.Op(binary.LittleEndian.Uint64(payload)))
+	case secretFrame:
+		var t told
+		if err := json.Unmarshal(payload, &t); err != nil {
+			return err
+		}
+		s.ledger.learn(t)
 	case byeFrame:
-		return errBye
+		go s.part()
 	}
 	return nil
+}
+
+func (s *server) provider(number uint32) *served {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.providers[number]
+}
+
+// begin takes note of a call that begins.
+func (s *server) begin(number uint32, e effect) context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls[number] = &call{e, cancel}
+	return ctx
+}
+
+// end takes note of its end.
+func (s *server) end(number uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls[number].cancel()
+	delete(s.calls, number)
+	s.ended.Broadcast()
+}
+
+// settle waits until no call is under way that changes something, or opens or closes it.
+func (s *server) settle() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lasting := func() bool {
+		for _, c := range s.calls {
+			if c.effect != none {
+				return true
+			}
+		}
+		return false
+	}
+	for lasting() {
+		s.ended.Wait()
+	}
+}
+
+// giveUp ends calls under way that have one of the effects.
+func (s *server) giveUp(of ...effect) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.calls {
+		for _, e := range of {
+			if c.effect == e {
+				c.cancel()
+			}
+		}
+	}
 }
 
 // start starts a provider.
@@ -123,7 +191,7 @@ func (s *server) start(ctx context.Context, number uint32, program launch.Progra
 		}
 	} else {
 		out.Protocol = r.Protocol
-		p := &served{number: number, Running: r}
+		p := &served{Running: r, program: program}
 		p.end = sync.OnceFunc(func() {
 			r.Close()
 			s.mu.Lock()
@@ -134,61 +202,86 @@ func (s *server) start(ctx context.Context, number uint32, program launch.Progra
 		s.providers[number] = p
 		s.mu.Unlock()
 	}
-	s.forget(number)
+	s.end(number)
 	text, err := json.Marshal(out)
 	if err != nil {
-		panic(err)
+		panic(err) // there is nothing in it that cannot be written
 	}
 	s.link.send(startedFrame, number, text)
 }
 
-// call makes a call. The answer is noted before the engine has it.
-func (s *server) call(ctx context.Context, number uint32, c *call, p *served, method string, request []byte) {
-	var answer []byte
-	err := p.Conn.Invoke(ctx, method, request, &answer)
-	if err == nil {
-		s.book.note(c.effect, p, request, answer)
+// ask makes a call. What it did is noted before the engine has the answer.
+func (s *server) ask(number uint32, payload []byte) error {
+	r, ok := readRequest(payload)
+	if !ok {
+		return fmt.Errorf("call %d is cut off", number)
 	}
-	s.forget(number)
-	if status.Code(err) == codes.Unavailable {
-		s.link.send(goneFrame, p.number, []byte(p.Ended()))
+	p := s.provider(r.provider)
+	if p == nil {
+		s.answer(number, nil, status.Error(codes.Unavailable, "the provider has ended"))
+		return nil
 	}
-	s.answer(number, answer, err)
-	if c.effect != none {
-		s.effects.Done()
-	}
-}
-
-func (s *server) forget(number uint32) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.calls[number].cancel()
-	delete(s.calls, number)
+	e := effectOf(r.method)
+	ctx := s.begin(number, e)
+	s.ledger.ask(r.op)
+	go func() {
+		var answer []byte
+		err := p.Conn.Invoke(ctx, r.method, r.body, &answer, grpc.ForceCodec(wire.Raw{}))
+		switch {
+		case err != nil:
+		case e == changes:
+			s.ledger.answered(change{p, &r, answer})
+		case e != none:
+			s.book.note(p, &r, answer)
+		}
+		if status.Code(err) == codes.Unavailable && p.Ended != nil {
+			s.link.send(goneFrame, r.provider, []byte(p.Ended()))
+		}
+		s.answer(number, answer, err)
+		s.end(number)
+	}()
+	return nil
 }
 
 func (s *server) answer(number uint32, answer []byte, err error) {
 	if st := status.Convert(err); st.Code() != codes.OK {
-		answer = []byte(st.Message())
-		s.link.send(answerFrame, number, []byte{byte(st.Code())}, answer)
+		s.link.send(answerFrame, number, []byte{byte(st.Code())}, []byte(st.Message()))
 		return
 	}
 	s.link.send(answerFrame, number, []byte{0}, answer)
 }
 
-// orphaned brings everything to its end: the engine needs nothing any more. What changes something, or
-// opens or closes it, is waited for; the leases are closed, the last one first, since it may need those before it.
-func (s *server) orphaned() {
-	s.mu.Lock()
-	for _, c := range s.calls {
-		if c.effect == none {
-			c.cancel()
-		}
+// part closes what is open for an engine that ends, and names what it could not close. The engine waits for nothing
+// that changes something any more.
+func (s *server) part() {
+	s.giveUp(none, changes)
+	s.settle()
+	s.closeAll()
+	names := []string{}
+	for _, l := range s.book.leases() {
+		names = append(names, l.name)
 	}
-	s.mu.Unlock()
-	s.effects.Wait()
-	for l := s.book.last(); l != nil; l = s.book.last() {
-		s.close(l)
-		s.book.drop(l)
+	text, err := json.Marshal(names)
+	if err != nil {
+		panic(err) // they are strings
+	}
+	s.link.send(doneFrame, 0, text)
+}
+
+// orphaned brings everything to its end when the engine is gone: what changes something, or opens or closes it, is
+// waited for and recorded; the leases are closed, the last one first, since it may need those before it.
+func (s *server) orphaned() {
+	s.giveUp(none)
+	s.settle()
+	r := s.ledger.record(context.Background(), s.book.leases())
+	s.closeAll()
+	if r != nil {
+		s.book.ended(func(op journal.Op) {
+			if _, is := r.Open[op]; is {
+				r.Over(op)
+			}
+		})
+		_ = r.Close() // what is not recorded is named by the next command
 	}
 	s.mu.Lock()
 	all := make([]*served, 0, len(s.providers))
@@ -201,17 +294,25 @@ func (s *server) orphaned() {
 		ended.Go(p.end)
 	}
 	ended.Wait()
-	s.link.send(doneFrame, 0)
 }
 
-// close closes a lease.
-func (s *server) close(l *lease) {
-	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
-	defer cancel()
-	method := "/tfplugin6.Provider/CloseEphemeralResource"
-	if l.provider.Protocol == 5 {
-		method = "/tfplugin5.Provider/CloseEphemeralResource"
+// closeAll closes the leases. A provider that does not answer is not asked again.
+func (s *server) closeAll() {
+	s.closing.Lock()
+	defer s.closing.Unlock()
+	silent := map[*served]bool{}
+	for _, l := range s.book.leases() {
+		if silent[l.provider] {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+		method := fmt.Sprintf("/tfplugin%d.Provider/CloseEphemeralResource", l.provider.Protocol)
+		var answer []byte
+		err := l.provider.Conn.Invoke(ctx, method, l.closing(), &answer, grpc.ForceCodec(wire.Raw{}))
+		cancel()
+		if err == nil && !hasError(answer) {
+			s.book.closed(l)
+		}
+		silent[l.provider] = err != nil
 	}
-	var answer []byte
-	_ = l.provider.Conn.Invoke(ctx, method, l.closing(), &answer)
 }

@@ -39,7 +39,9 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/rpc"
 	"github.com/lethe-iac/lethe/internal/provider/wire"
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
@@ -51,35 +53,12 @@ var handshake = plugin.HandshakeConfig{
 	MagicCookieValue: "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2",
 }
 
-// Program is one to start: all that another process needs to know to start it in the place of this one.
-type Program struct {
-	Provider addr.Provider
-	Path     string
-	Version  string        // for messages, "" if it is not known
-	Env      []string      // its variables, "name=value"
-	Plain    bool          // the connection has no TLS
-	Complete bool          // as in Processes
-	Timeout  time.Duration // for the program to make itself known
-}
-
-// Running is the process of a provider, and the connection to it.
-type Running struct {
-	Conn     grpc.ClientConnInterface
-	Protocol int           // major version
-	Ended    func() string // as in wire.Options
-	Close    func()        // asks it to end, and kills it if it does not
-}
-
 // Start starts the provider's program, or connects to a process that runs already.
 func (ps *Processes) Start(ctx context.Context, p addr.Provider) (provider.Provider, error) {
-	if r, ok := ps.Reattach[p.Canon()]; ok {
-		return ps.attach(ctx, p, r)
-	}
-	path, err := ps.Find(p)
+	program, err := ps.program(p)
 	if err != nil {
 		return nil, err
 	}
-	program := ps.program(p, path)
 	start := ps.Through
 	if start == nil {
 		start = Start
@@ -98,7 +77,7 @@ func (ps *Processes) Start(ctx context.Context, p addr.Provider) (provider.Provi
 		Ended:     r.Ended,
 		Close:     func() error { r.Close(); return nil },
 	}
-	if ps.Kept != nil {
+	if ps.Kept != nil && program.Running == "" {
 		options.Kept = ps.Kept(p)
 	}
 	return wire.Client(r.Conn, r.Protocol, p, options), nil
@@ -113,7 +92,14 @@ func (ps *Processes) Close() error {
 }
 
 // program is what is to be started for a provider.
-func (ps *Processes) program(p addr.Provider, path string) Program {
+func (ps *Processes) program(p addr.Provider) (Program, error) {
+	if r, ok := ps.Reattach[p.Canon()]; ok {
+		return Program{Provider: p, Running: r.Addr.Network() + ":" + r.Addr.String(), Protocol: r.Major}, nil
+	}
+	path, err := ps.Find(p)
+	if err != nil {
+		return Program{}, err
+	}
 	out := Program{
 		Provider: p, Path: path, Version: versionIn(path), Complete: ps.Complete, Timeout: cmp.Or(ps.StartTime, startTime),
 		Plain: subprocess.Getenv(ps.environ(), "TF_DISABLE_PLUGIN_TLS") != "",
@@ -125,12 +111,15 @@ func (ps *Processes) program(p addr.Provider, path string) Program {
 	if ps.Quiet {
 		out.Env = quiet(out.Env, p)
 	}
-	return out
+	return out, nil
 }
 
 // Start starts a program and connects to it. What it writes goes to log, with a level, line by line without its
 // end, from several goroutines; nil: it is thrown away.
 func Start(ctx context.Context, program Program, log func(level, line string)) (*Running, error) {
+	if program.Running != "" {
+		return attach(ctx, program)
+	}
 	proc := newProcess(program, log)
 	config, err := configure(program, proc)
 	if err != nil {
@@ -148,6 +137,24 @@ func Start(ctx context.Context, program Program, log func(level, line string)) (
 	}
 	return &Running{Conn: conn, Protocol: client.NegotiatedVersion(), Ended: proc.ended, Close: end}, nil
 }
+
+// attach connects to a running process, which is left running.
+func attach(ctx context.Context, program Program) (*Running, error) {
+	within, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	network, address, _ := strings.Cut(program.Running, ":")
+	conn, err := rpc.Dial(within, listens{network, address}, nil, wire.MaxMessage)
+	if err != nil {
+		return nil, diag.Errorf(title, "TF_REATTACH_PROVIDERS says that the provider %s is running, but it cannot be reached (%s). It may have ended since.", program.Provider, err)
+	}
+	return &Running{Conn: conn, Protocol: program.Protocol, Close: func() { conn.Close() }}, nil
+}
+
+// listens is an address.
+type listens struct{ network, address string }
+
+func (l listens) Network() string { return l.network }
+func (l listens) String() string  { return l.address }
 
 // connect starts the process and connects to it. end asks it to end, and kills it if it does not;
 // it is nil after an error.

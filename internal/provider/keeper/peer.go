@@ -2,11 +2,11 @@ package keeper
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"net"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -15,19 +15,23 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/provider/launch"
+	"github.com/lethe-iac/lethe/internal/provider/wire"
+	"github.com/lethe-iac/lethe/internal/state/journal"
 )
 
-// Keeper is the engine's side: it starts providers, and makes calls, through the other process. It may be used from
-// many goroutines.
-type Keeper struct {
+// peer is the engine's side of one keeper.
+type peer struct {
 	link *link
+	lost func() // it has ended before it was to
 
 	mu        sync.Mutex
 	next      uint32
 	waiting   map[uint32]*waiting
 	providers map[uint32]*conn
-	over      chan struct{} // closed when the keeper says no more
-	ended     chan struct{} // closed when its process is gone
+	parting   bool          // it was said goodbye to
+	over      chan struct{} // closed when it says no more
+	done      chan struct{} // closed when it has closed what was open, as far as it could
+	open      []string      // what it could not close
 }
 
 // waiting is a call, or a start, that was not answered yet.
@@ -37,12 +41,14 @@ type waiting struct {
 	over   chan struct{}
 }
 
-// New makes a keeper's engine side of a connection to it.
-func New(c net.Conn) *Keeper {
-	k := &Keeper{link: &link{conn: c}, waiting: map[uint32]*waiting{}, providers: map[uint32]*conn{}, over: make(chan struct{}), ended: make(chan struct{})}
+// newPeer makes one of a connection.
+func newPeer(c net.Conn, lost func()) *peer {
+	k := &peer{link: &link{conn: c}, lost: lost, waiting: map[uint32]*waiting{}, providers: map[uint32]*conn{}, over: make(chan struct{}), done: make(chan struct{})}
 	go func() {
 		_ = k.link.receive(k.take)
-		k.gone()
+		if k.gone() {
+			k.lost()
+		}
 	}()
 	return k
 }
@@ -50,8 +56,8 @@ func New(c net.Conn) *Keeper {
 // errGone is what became of calls that the keeper was to make.
 var errGone = status.Error(codes.Unavailable, "the process that keeps providers has ended")
 
-// gone ends all that waits for the keeper.
-func (k *Keeper) gone() {
+// gone ends all that waits for the keeper. It reports whether that was lost.
+func (k *peer) gone() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	close(k.over)
@@ -60,10 +66,26 @@ func (k *Keeper) gone() {
 		close(w.over)
 		delete(k.waiting, n)
 	}
+	for _, p := range k.providers {
+		if p.how == "" {
+			p.how = "with the process that keeps providers"
+		}
+	}
+	return !k.parting
+}
+
+// isOver reports whether it says no more.
+func (k *peer) isOver() bool {
+	select {
+	case <-k.over:
+		return true
+	default:
+		return false
+	}
 }
 
 // take takes what the keeper says.
-func (k *Keeper) take(what kind, number uint32, payload []byte) error {
+func (k *peer) take(what kind, number uint32, payload []byte) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch what {
@@ -92,12 +114,17 @@ func (k *Keeper) take(what kind, number uint32, payload []byte) error {
 		if p := k.providers[number]; p != nil {
 			p.how = string(payload)
 		}
+	case doneFrame:
+		if err := json.Unmarshal(payload, &k.open); err != nil {
+			return err
+		}
+		close(k.done)
 	}
 	return nil
 }
 
 // expect gives a number to what an answer is waited for.
-func (k *Keeper) expect() (uint32, *waiting, error) {
+func (k *peer) expect() (uint32, *waiting, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	select {
@@ -112,7 +139,7 @@ func (k *Keeper) expect() (uint32, *waiting, error) {
 }
 
 // await waits for an answer.
-func (k *Keeper) await(ctx context.Context, number uint32, w *waiting) ([]byte, error) {
+func (k *peer) await(ctx context.Context, number uint32, w *waiting) ([]byte, error) {
 	select {
 	case <-w.over:
 		return w.answer, w.err
@@ -130,8 +157,8 @@ func (k *Keeper) await(ctx context.Context, number uint32, w *waiting) ([]byte, 
 	return nil, status.FromContextError(ctx.Err()).Err()
 }
 
-// Start starts a provider: see launch.Start.
-func (k *Keeper) Start(ctx context.Context, program launch.Program, log func(level, line string)) (*launch.Running, error) {
+// start starts a provider: see launch.Start.
+func (k *peer) start(ctx context.Context, program launch.Program, log func(level, line string)) (*launch.Running, error) {
 	text, err := json.Marshal(program)
 	if err != nil {
 		return nil, err
@@ -159,29 +186,48 @@ func (k *Keeper) Start(ctx context.Context, program launch.Program, log func(lev
 	return &launch.Running{Conn: c, Protocol: out.Protocol, Ended: c.ended, Close: c.close}, nil
 }
 
-// Close says that all is done, and waits until nothing is open. An error says that the keeper was gone before.
-func (k *Keeper) Close() error {
-	k.link.send(byeFrame, 0)
-	<-k.over
-	<-k.ended
-	return k.link.conn.Close()
+// part says goodbye, and waits for a time until what is open is closed. It gives what could not be; ok says that this
+// is all.
+func (k *peer) part(limit time.Duration) (open []string, ok bool) {
+	k.mu.Lock()
+	first := !k.parting
+	k.parting = true
+	k.mu.Unlock()
+	if first {
+		k.link.send(byeFrame, 0)
+	}
+	select {
+	case <-k.done:
+		return k.open, true
+	case <-k.over:
+	case <-time.After(limit):
+	}
+	return nil, false
 }
 
 // conn is what stands for the connection to a provider. It is a grpc.ClientConnInterface.
 type conn struct {
-	keeper *Keeper
+	keeper *peer
 	number uint32
 	log    func(level, line string)
 	how    string // its process ended; guarded by the keeper's lock
 }
 
 // Invoke makes a call.
-func (c *conn) Invoke(ctx context.Context, method string, request, answer any, _ ...grpc.CallOption) error {
-	var body []byte
-	if m, ok := request.(proto.Message); ok {
+func (c *conn) Invoke(ctx context.Context, method string, asked, answer any, options ...grpc.CallOption) error {
+	r := request{provider: c.number, method: method}
+	if m, ok := asked.(proto.Message); ok {
 		var err error
-		if body, err = proto.Marshal(m); err != nil {
+		if r.body, err = proto.Marshal(m); err != nil {
 			return status.Errorf(codes.Internal, "grpc: error while marshaling: %v", err)
+		}
+	}
+	if len(r.body) > wire.MaxMessage {
+		return status.Errorf(codes.ResourceExhausted, "trying to send message larger than max (%d vs. %d)", len(r.body), wire.MaxMessage)
+	}
+	for _, o := range options {
+		if n, ok := o.(wire.Noted); ok && n.Rest != nil {
+			r.op, r.note = journal.Op(n.Call), n.Rest()
 		}
 	}
 	if err := ctx.Err(); err != nil {
@@ -191,8 +237,7 @@ func (c *conn) Invoke(ctx context.Context, method string, request, answer any, _
 	if err != nil {
 		return err
 	}
-	head := append(binary.LittleEndian.AppendUint32(nil, c.number), byte(len(method)))
-	c.keeper.link.send(callFrame, number, head, []byte(method), body)
+	c.keeper.link.send(callFrame, number, r.head(), r.body)
 	got, err := c.keeper.await(ctx, number, w)
 	if err != nil {
 		return err
