@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -36,7 +37,7 @@ type world struct {
 	path     string
 	stop     chan os.Signal
 	over     chan struct{} // closed when the keeper has ended
-	lost     int           // keepers
+	lost     atomic.Int32  // keepers
 
 	mu       sync.Mutex
 	asked    []string // of what makes records
@@ -62,7 +63,7 @@ func newWorld(t *testing.T) *world {
 	server := &wiretest.Server{Major: 6, Provider: w.fake}
 	server.Start(l)
 	t.Cleanup(server.Kill)
-	w.keeper = New(Options{Spawn: w.spawn, Secrets: &secret.Set{}, Lost: func(error) { w.lost++ }})
+	w.keeper = New(Options{Spawn: w.spawn, Secrets: &secret.Set{}, Lost: func(error) { w.lost.Add(1) }})
 	processes := &launch.Processes{
 		Through:  w.keeper.Start,
 		Reattach: map[addr.Provider]launch.Reattach{addr.Default("x"): {Major: 6, Addr: l.Addr()}},
@@ -269,7 +270,13 @@ func TestAskedToEnd(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	w.lose()
-	w.stop <- os.Interrupt
+	for ended := false; !ended; { // what comes before the engine is lost says nothing
+		select {
+		case w.stop <- os.Interrupt:
+		case <-w.over:
+			ended = true
+		}
+	}
 	if r := w.recovered(); len(r.Unknown) != 1 || len(r.Leases) != 0 || len(w.closed()) != 1 {
 		t.Errorf("unknown %v, leases %v, closed %v", r.Unknown, r.Leases, w.closed())
 	}
@@ -294,7 +301,7 @@ func TestPart(t *testing.T) {
 	if err := w.keeper.Close(); err != nil {
 		t.Error(err)
 	}
-	if w.lost != 0 {
+	if w.lost.Load() != 0 {
 		t.Error("it was lost")
 	}
 	w.recovered()
@@ -315,8 +322,11 @@ func TestLostKeeper(t *testing.T) {
 	if c, ok := w.provider.(provider.Crasher); !ok || !c.Lost() {
 		t.Error("the provider is not lost")
 	}
-	if w.keeper.peer() == first || w.lost != 1 {
-		t.Errorf("the same keeper goes on, %d were lost", w.lost)
+	for w.lost.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if w.keeper.peer() == first || w.lost.Load() != 1 {
+		t.Errorf("the same keeper goes on, %d were lost", w.lost.Load())
 	}
 }
 
