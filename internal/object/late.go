@@ -58,6 +58,6 @@ type answered struct {
 // Apply gives the answer, once.
 func (a *answered) Apply(context.Context, provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
 	answer, ds := a.answer, a.ds
-	a.answer, a.ds = provider.ApplyResponse{}, provider.Diags{diag.Errorf("Not undone", "Nothing is done any more.")}
+	a.answer, a.ds = provider.ApplyResponse{}, provider.Diags{{Severity: diag.Error}}
 	return answer, ds
 }
