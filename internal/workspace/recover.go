@@ -72,14 +72,11 @@ func (s *State) await(ctx context.Context) {
 	}
 }
 
-// busy reports whether another run goes on: it holds the lock, or has the journal in use. That its journal has no end
-// then means nothing.
+// busy reports whether another run goes on: it holds the lock or, where that is ours, has the journal in use. That its
+// journal has no end then means nothing.
 func (s *State) busy(ctx context.Context) bool {
-	if journal.Held(s.env.FS, s.record.path) {
-		return true
-	}
 	if s.release != nil {
-		return false
+		return journal.Held(s.env.FS, s.record.path)
 	}
 	release, err := s.req.Store.Lock(ctx, s.req.Name, store.NewLockInfo("OperationTypePlan", s.env.Version))
 	if err == nil {
