@@ -1,8 +1,9 @@
 // Package keeper is a second process that stands between the engine and its providers, so that nothing stays open
 // and nothing is lost when the engine is.
 //
-// It is this program again, started with the name Argument. It starts the providers, makes every call that the
-// engine asks for, and hands the answers on as they came. So each answer is here before the engine has it: what was
+// It is this program again, started with the name Argument. It starts the providers, makes every call of the engine
+// that changes, opens, renews or closes something, and hands the answers on as they came; for all others the engine has
+// a connection of its own. So each such answer is here before the engine has it: what was
 // opened, and the private data that closes it, stand in the keeper's memory, and nowhere else; what was changed stands
 // there until the engine says that it is recorded. When the engine ends without a word (kill -9, out of memory), calls that
 // change something come to their end, those that are not recorded are recorded in the journal of the run, every lease is

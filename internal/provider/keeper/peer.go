@@ -15,6 +15,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/provider/launch"
+	"github.com/lethe-iac/lethe/internal/provider/rpc"
 	"github.com/lethe-iac/lethe/internal/provider/wire"
 	"github.com/lethe-iac/lethe/internal/state/journal"
 )
@@ -67,9 +68,7 @@ func (k *peer) gone() bool {
 		delete(k.waiting, n)
 	}
 	for _, p := range k.providers {
-		if p.how == "" {
-			p.how = "with the process that keeps providers"
-		}
+		p.ends("with the process that keeps providers")
 	}
 	return !k.parting
 }
@@ -112,7 +111,7 @@ func (k *peer) take(what kind, number uint32, payload []byte) error {
 		}
 	case goneFrame:
 		if p := k.providers[number]; p != nil {
-			p.how = string(payload)
+			p.ends(string(payload))
 		}
 	case doneFrame:
 		if err := json.Unmarshal(payload, &k.open); err != nil {
@@ -167,7 +166,7 @@ func (k *peer) start(ctx context.Context, program launch.Program, log func(level
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{keeper: k, number: number, log: log}
+	c := &conn{keeper: k, number: number, log: log, gone: make(chan struct{})}
 	k.mu.Lock()
 	k.providers[number] = c
 	k.mu.Unlock()
@@ -182,6 +181,9 @@ func (k *peer) start(ctx context.Context, program launch.Program, log func(level
 	}
 	if err != nil {
 		return nil, err
+	}
+	if out.Way.Address != "" { // else all calls go by way of the keeper
+		c.own, _ = launch.Reach(ctx, out.Way)
 	}
 	return &launch.Running{Conn: c, Protocol: out.Protocol, Ended: c.ended, Close: c.close}, nil
 }
@@ -210,11 +212,27 @@ type conn struct {
 	keeper *peer
 	number uint32
 	log    func(level, line string)
-	how    string // its process ended; guarded by the keeper's lock
+	own    *rpc.Conn // another connection, for calls that leave nothing behind; nil: there is none
+
+	gone chan struct{} // closed when its process has ended; then there is:
+	how  string        // it has
+}
+
+// ends says that the process has ended. The caller holds the keeper's lock.
+func (c *conn) ends(how string) {
+	select {
+	case <-c.gone:
+	default:
+		c.how = how
+		close(c.gone)
+	}
 }
 
 // Invoke makes a call.
 func (c *conn) Invoke(ctx context.Context, method string, asked, answer any, options ...grpc.CallOption) error {
+	if c.own != nil && effectOf(method) == none {
+		return c.own.Invoke(ctx, method, asked, answer)
+	}
 	r := request{provider: c.number, method: method}
 	if m, ok := asked.(proto.Message); ok {
 		var err error
@@ -258,15 +276,21 @@ func (c *conn) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.Call
 	return nil, errors.New("streams are not supported")
 }
 
-// ended says how the process ended, "" if it has not.
+// ended says how the process ended, "" if it has not. A connection breaks a moment before that is known.
 func (c *conn) ended() string {
-	c.keeper.mu.Lock()
-	defer c.keeper.mu.Unlock()
-	return c.how
+	select {
+	case <-c.gone:
+		return c.how
+	case <-time.After(time.Second):
+		return ""
+	}
 }
 
 // close ends the provider.
 func (c *conn) close() {
+	if c.own != nil {
+		c.own.Close()
+	}
 	number, w, err := c.keeper.expect()
 	if err != nil {
 		return

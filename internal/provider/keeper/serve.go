@@ -47,7 +47,8 @@ type call struct {
 // outcome is how a start went.
 type outcome struct {
 	Protocol        int
-	Summary, Detail string // what is wrong; the first is empty if nothing is
+	Way             launch.Way // for what leaves nothing behind
+	Summary, Detail string     // what is wrong; the first is empty if nothing is
 }
 
 // Serve keeps what an engine at the other end of a connection uses, until all is closed. What comes from stop when the
@@ -190,7 +191,7 @@ func (s *server) start(ctx context.Context, number uint32, program launch.Progra
 			out.Summary, out.Detail = d.Summary, d.Detail
 		}
 	} else {
-		out.Protocol = r.Protocol
+		out.Protocol, out.Way = r.Protocol, r.Way
 		p := &served{Running: r, program: program}
 		p.end = sync.OnceFunc(func() {
 			r.Close()
@@ -201,6 +202,12 @@ func (s *server) start(ctx context.Context, number uint32, program launch.Progra
 		s.mu.Lock()
 		s.providers[number] = p
 		s.mu.Unlock()
+		if r.Gone != nil {
+			go func() {
+				<-r.Gone
+				s.link.send(goneFrame, number, []byte(r.Ended()))
+			}()
+		}
 	}
 	s.end(number)
 	text, err := json.Marshal(out)
@@ -233,9 +240,6 @@ func (s *server) ask(number uint32, payload []byte) error {
 			s.ledger.answered(change{p, &r, answer})
 		case e != none:
 			s.book.note(p, &r, answer)
-		}
-		if status.Code(err) == codes.Unavailable && p.Ended != nil {
-			s.link.send(goneFrame, r.provider, []byte(p.Ended()))
 		}
 		s.answer(number, answer, err)
 		s.end(number)

@@ -127,7 +127,7 @@ func Start(ctx context.Context, program Program, log func(level, line string)) (
 	}
 	client := plugin.NewClient(config)
 	stop := context.AfterFunc(ctx, proc.kill)
-	conn, end, err := connect(ctx, client, config, proc, program.Complete)
+	conn, way, end, err := connect(ctx, client, config, proc, program.Complete)
 	if cancelled := !stop(); err != nil || cancelled {
 		if end != nil {
 			end()
@@ -135,7 +135,7 @@ func Start(ctx context.Context, program Program, log func(level, line string)) (
 		client.Kill()
 		return nil, proc.explain(ctx, err)
 	}
-	return &Running{Conn: conn, Protocol: client.NegotiatedVersion(), Ended: proc.ended, Close: end}, nil
+	return &Running{Conn: conn, Protocol: client.NegotiatedVersion(), Ended: proc.ended, Gone: proc.done, Way: way, Close: end}, nil
 }
 
 // attach connects to a running process, which is left running.
@@ -147,26 +147,20 @@ func attach(ctx context.Context, program Program) (*Running, error) {
 	if err != nil {
 		return nil, diag.Errorf(title, "TF_REATTACH_PROVIDERS says that the provider %s is running, but it cannot be reached (%s). It may have ended since.", program.Provider, err)
 	}
-	return &Running{Conn: conn, Protocol: program.Protocol, Close: func() { conn.Close() }}, nil
+	return &Running{Conn: conn, Protocol: program.Protocol, Way: Way{Network: network, Address: address}, Close: func() { conn.Close() }}, nil
 }
-
-// listens is an address.
-type listens struct{ network, address string }
-
-func (l listens) Network() string { return l.network }
-func (l listens) String() string  { return l.address }
 
 // connect starts the process and connects to it. end asks it to end, and kills it if it does not;
 // it is nil after an error.
-func connect(ctx context.Context, client *plugin.Client, config *plugin.ClientConfig, proc *process, complete bool) (conn grpc.ClientConnInterface, end func(), err error) {
+func connect(ctx context.Context, client *plugin.Client, config *plugin.ClientConfig, proc *process, complete bool) (conn grpc.ClientConnInterface, way Way, end func(), err error) {
 	if !complete {
 		return dial(ctx, client, config, proc)
 	}
 	c, err := client.Client()
 	if err != nil {
-		return nil, nil, err
+		return nil, Way{}, nil, err
 	}
-	return c.(*plugin.GRPCClient).Conn, func() {
+	return c.(*plugin.GRPCClient).Conn, Way{}, func() {
 		defer time.AfterFunc(endTime, proc.kill).Stop()
 		client.Kill()
 	}, nil

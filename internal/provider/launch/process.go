@@ -237,9 +237,11 @@ type Program struct {
 // Running is the process of a provider, and the connection to it.
 type Running struct {
 	Conn     grpc.ClientConnInterface
-	Protocol int           // major version
-	Ended    func() string // as in wire.Options; nil: it cannot be said
-	Close    func()        // asks it to end, and kills it if it does not
+	Protocol int             // major version
+	Ended    func() string   // as in wire.Options; nil: it cannot be said
+	Gone     <-chan struct{} // closed when it has ended; nil: it cannot be said
+	Way      Way             // for another process
+	Close    func()          // asks it to end, and kills it if it does not
 }
 
 // Reattach is a running provider process that another program started and will end.
