@@ -36,6 +36,7 @@ type book struct {
 	mu   sync.Mutex
 	open []*lease
 	over []journal.Op // those that are closed, or never were open
+	left []string     // addresses of those whose closing was given up
 }
 
 // effect is what a call does.
@@ -92,6 +93,27 @@ func (b *book) note(p *served, r *request, answer []byte) {
 			}
 		}
 	}
+}
+
+// giveUp takes a lease out whose closing the engine did not wait for: it has had its time.
+func (b *book) giveUp(p *served, r *request) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if l := b.find(p, string(field(r.body, 1)), field(r.body, 2)); l != nil {
+		b.drop(l)
+		b.left = append(b.left, l.name)
+	}
+}
+
+// names are the addresses of what is open.
+func (b *book) names() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	names := append([]string{}, b.left...)
+	for _, l := range b.open {
+		names = append(names, l.name)
+	}
+	return names
 }
 
 // find finds a lease by what its provider is asked with, which may be another process than the one that opened it.

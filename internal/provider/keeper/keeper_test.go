@@ -307,6 +307,29 @@ func TestPart(t *testing.T) {
 	w.recovered()
 }
 
+// A closing that the engine has given up is not tried again, and is named.
+func TestClosingGivenUp(t *testing.T) {
+	w := newWorld(t)
+	w.fake.OnCloseLease = func(ctx context.Context, _ string, _ []byte) provider.Diags {
+		<-ctx.Done()
+		return nil
+	}
+	w.open("one")
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	if ds := w.provider.CloseLease(ctx, "one", []byte("private of one")); !ds.HasErrors() {
+		t.Error("it was closed")
+	}
+	open, ok := w.keeper.Part(time.Minute)
+	if want := []string{"ephemeral.one.l"}; !ok || !slices.Equal(open, want) || len(w.closed()) != 1 {
+		t.Errorf("%q is open, %v, closed %v", open, ok, w.closed())
+	}
+	w.lose()
+	if r := w.recovered(); len(r.Leases) != 1 {
+		t.Errorf("named are %v", r.Leases)
+	}
+}
+
 // A lost keeper is reported, its calls fail as those of a provider that has crashed, and the next provider gets another
 // one, which has nothing to withdraw.
 func TestLostKeeper(t *testing.T) {

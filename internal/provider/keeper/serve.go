@@ -235,6 +235,8 @@ func (s *server) ask(number uint32, payload []byte) error {
 		var answer []byte
 		err := p.Conn.Invoke(ctx, r.method, r.body, &answer, grpc.ForceCodec(wire.Raw{}))
 		switch {
+		case e == closes && status.Code(err) == codes.Canceled:
+			s.book.giveUp(p, &r)
 		case err != nil:
 		case e == changes:
 			s.ledger.answered(change{p, &r, answer})
@@ -261,11 +263,7 @@ func (s *server) part() {
 	s.giveUp(none, changes)
 	s.settle()
 	s.closeAll()
-	names := []string{}
-	for _, l := range s.book.leases() {
-		names = append(names, l.name)
-	}
-	text, err := json.Marshal(names)
+	text, err := json.Marshal(s.book.names())
 	if err != nil {
 		panic(err) // they are strings
 	}
