@@ -23,7 +23,7 @@ var layers = [][]string{
 	{"mark", "schema", "secret", "convert", "syntax", "registry", "login", "oci"},
 	{"config", "state", "plan", "provider"},
 	{"lang", "event", "lease", "provision", "object", "cliconfig", "workspace"},
-	{"engine", "fetch", "backend"},
+	{"engine", "fetch", "backend", "suite"},
 	{"view"},
 	{"cli"},
 }
@@ -35,7 +35,7 @@ var floors = map[string][][]string{
 		{"declared"}, {"receivers", "filling", "moving"}, {"leases", "ordering", "targeting"}, {"run"}, {"validating"},
 		{"planning", "applying"}, {""},
 	},
-	"view": {{"jsondoc"}, {""}},
+	"view": {{"jsondoc"}, {""}, {"testview"}},
 	"lang": {{"funcs", "outline"}, {"expr"}, {"program"}, {"frame"}, {"vet"}, {""}},
 }
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
-	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/config/testfile"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
 	"github.com/lethe-iac/lethe/internal/view"
 )
@@ -64,7 +64,7 @@ func validate(ctx context.Context, c *base.Call, f *validateFlags) {
 	}
 	p.Load()
 	if !f.noTests {
-		config.CheckTests([]string{p.Root, p.Call.Path(f.testDir)}, p.LoadOptions(), c.Sources, p.Bag)
+		testfile.Read([]string{p.Root, p.Call.Path(f.testDir)}, p.LoadOptions(), c.Sources, p.Bag)
 	}
 	p.Judge(ctx, vet.CheckOptions{})
 	p.JudgeEncryption()

@@ -28,7 +28,7 @@ func Apply(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Resul
 	if !ok {
 		return &Result{Snapshot: req.Plan.Previous}, false
 	}
-	defer r.Sessions.Close()
+	defer r.Sessions.Close(ctx, bag)
 	defer r.End()
 	a := &applier{
 		run: r, req: &req, plan: req.Plan, hosts: run.HostsFor(env.Settings, req.Program.Tree(), req.Plan.Refreshed), edit: req.Plan.Refreshed.Edit(),
@@ -44,7 +44,7 @@ func Apply(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Resul
 		a.run.CheckValues()
 	}
 	a.edit.Head().Checks = a.run.Checks.Results(a.plan.Checks)
-	return &Result{Snapshot: a.edit.Done(), Summary: a.summary(), Cut: r.Cut.Load()}, ok && !bag.HasErrors()
+	return &Result{Snapshot: a.edit.Done(), Frame: r.Frame, Summary: a.summary(), Cut: r.Cut.Load()}, ok && !bag.HasErrors()
 }
 
 func (a *applier) summary() event.Summary {

@@ -265,6 +265,12 @@ func (ss *Sessions) configure(ctx context.Context, bag *diag.Bag, s *Session, u 
 	if err != nil {
 		return report(provider.Diags{diag.Errorf("Invalid provider configuration", "The settings cannot be sent to the provider: %s.", err)})
 	}
+	if d := ss.settings.Doubles; d != nil {
+		if p := d.Provider(u.Instance); p != nil {
+			ss.give(s, p, func() {})
+			return true
+		}
+	}
 	if p := ss.handover.idle.claim(u.Instance, s.settings.Raw, ss.settings.Now()); p != nil {
 		ss.give(s, p, nil)
 		return true
@@ -287,15 +293,21 @@ func (ss *Sessions) configure(ctx context.Context, bag *diag.Bag, s *Session, u 
 	return report(p.Configure(ctx, config, provider.Allow{Deferral: ss.objs.AllowDeferral}))
 }
 
-// Close ends the processes that this walk configured.
-func (ss *Sessions) Close() { ss.end(func(*Session) bool { return false }) }
+// Close ends the processes that this walk configured, unless all are to be kept.
+func (ss *Sessions) Close(ctx context.Context, bag *diag.Bag) {
+	if ss.settings.KeepSessions {
+		ss.Keep(ctx, bag)
+		return
+	}
+	ss.end(func(*Session) bool { return false })
+}
 
 // Keep ends the processes that this walk configured, but for those that the next one may
 // go on using. After an error none is kept: it may be the process that is broken.
 func (ss *Sessions) Keep(ctx context.Context, bag *diag.Bag) {
 	well := !ss.settings.Closed.Has(shortcut.Sessions) && !bag.HasErrors() && ctx.Err() == nil
 	ss.end(func(s *Session) bool {
-		return well && s.ok && !s.Unknown && !s.settings.Has(mark.Ephemeral)
+		return well && s.ok && s.end == nil && !s.Unknown && !s.settings.Has(mark.Ephemeral)
 	})
 }
 
@@ -315,7 +327,7 @@ func (ss *Sessions) end(stays func(*Session) bool) {
 		}
 	}
 	clear(ss.open)
-	for _, p := range ss.handover.idle.swap(left) {
+	for _, p := range ss.handover.idle.leave(left, ss.settings.KeepSessions) {
 		end = append(end, func() { ss.settings.Pool.Release(p) })
 	}
 	walk.Each(len(end), func(i int) { end[i]() })

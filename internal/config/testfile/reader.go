@@ -1,0 +1,38 @@
+package testfile
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+var overrideBlocks = []hcl.BlockHeaderSchema{
+	{Type: "override_resource"}, {Type: "override_data"}, {Type: "override_module"}, {Type: "override_ephemeral"},
+}
+
+// reader reads one test file.
+type reader struct {
+	*config.Parts
+	root    string // the directory of the root module
+	sources *diag.Sources
+	file    *File
+}
+
+// unsupported refuses a block of the language of tests that is not there yet.
+func (r *reader) unsupported(b *hcl.Block) {
+	r.Bag.Add(diag.Errorf("Unsupported in test files", "A block of type %q in a test file is not supported yet. Remove it to run the other tests.", b.Type).At(config.Place(b)))
+}
+
+// variables reads a variables block.
+func (r *reader) variables(b *hcl.Block, into map[string]*Value) {
+	attrs, ds := b.Body.JustAttributes()
+	r.Bag.HCL(ds)
+	for _, a := range attrs {
+		e, ds := config.Native(a.Expr)
+		r.Bag.HCL(ds)
+		if first := into[a.Name]; first != nil {
+			r.Bag.Add(diag.Errorf("Duplicate variable value", "The variable %q was given a value at %s already. Give it one.", a.Name, first.Range).At(a.Range))
+		}
+		into[a.Name] = &Value{a.Name, e, a.Range}
+	}
+}

@@ -1,0 +1,113 @@
+package suite
+
+import (
+	"context"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine"
+	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+)
+
+// run runs one run and judges it.
+func (x *execution) run(ctx context.Context, r *Run) {
+	var bag diag.Bag
+	v := &verdict{x: x, run: r}
+	x.do(ctx, r, v, &bag)
+	v.close(&bag)
+}
+
+// do plans and applies, as far as it comes.
+func (x *execution) do(ctx context.Context, r *Run, v *verdict, bag *diag.Bag) {
+	c, module, ok := x.compile(ctx, r, bag)
+	if !ok {
+		return
+	}
+	given, ok := x.values(r, c, bag)
+	if !ok || !x.known(r.AssertRefs(), r, bag) || !sound(r, c.program, bag) {
+		return
+	}
+	v.given = given
+	key := module
+	if r.StateKey != "" {
+		key = "key " + r.StateKey
+	}
+	k := x.states[key]
+	if k == nil {
+		k = &kept{snapshot: &state.Snapshot{}}
+		x.states[key] = k
+	}
+	h := how{c.program, x.engine(), x.suite.Options(c.tree)}
+	h.options.Variables, h.options.Applying = given, !r.Plan
+	f, ok := k.carryOut(ctx, h, r, bag)
+	if v.applied = r.State != nil; v.applied {
+		x.use(k)
+	}
+	l := look{f, frame.After}
+	if v.applied && !ok && v.onlyExpected(bag) { // what failed has no value in the walk, but it is there
+		l = look{face: frame.Before}
+		l.frame, _ = h.engine.Frame(ctx, h.program, h.options, k.snapshot, bag)
+	}
+	if l.frame == nil {
+		return
+	}
+	if ok || v.onlyExpected(bag) && ctx.Err() == nil {
+		v.judge(l, bag)
+	}
+	x.outputs[r.Name] = l.outputs()
+}
+
+// engine is what the run is planned and applied with.
+func (x *execution) engine() *engine.Engine {
+	settings := x.suite.Engine.Settings
+	settings.Supply, settings.Sink, settings.KeepSessions = nil, event.Discard, true
+	return x.suite.Engine.With(settings)
+}
+
+// use notes that a state was worked with last.
+func (x *execution) use(k *kept) {
+	for i, other := range x.used {
+		if other == k {
+			x.used = append(x.used[:i], x.used[i+1:]...)
+			break
+		}
+	}
+	x.used = append(x.used, k)
+}
+
+// carryOut plans, and applies if that is asked for. It gives what there is to look at, and whether all went well.
+func (k *kept) carryOut(ctx context.Context, h how, r *Run, bag *diag.Bag) (*frame.Frame, bool) {
+	req := engine.Request{
+		Program: h.program, Options: h.options, State: k.snapshot, Refresh: !r.NoRefresh,
+		Targets: r.Targets, Replace: r.Replace,
+	}
+	if r.RefreshOnly {
+		req.Mode = plan.RefreshOnly
+	}
+	result, ok := h.engine.Plan(ctx, req, bag)
+	if result == nil {
+		return nil, false
+	}
+	r.Planned = result.Plan
+	if r.Plan || !ok {
+		return result.Frame, ok
+	}
+	k.by, k.how = r, h
+	done, ok := h.engine.Apply(ctx, engine.ApplyRequest{Program: h.program, Options: h.options, Plan: result.Plan}, bag)
+	k.snapshot, r.State = done.Snapshot, done.Snapshot
+	return done.Frame, ok && done.Frame != nil
+}
+
+// objects lists what a state has of managed objects.
+func objects(s *state.Snapshot) []addr.Object {
+	var out []addr.Object
+	for o := range s.Objects() {
+		if o.Mode == addr.Managed {
+			out = append(out, o)
+		}
+	}
+	return out
+}
