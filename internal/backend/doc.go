@@ -15,13 +15,16 @@
 // moves what the former one has if that is wanted, and writes it down.
 //
 // Without a remembered backend the block alone counts: for settings that need nothing else, init is
-// not required (settle.go).
+// not required (settle.go). Files, from the top down: init.go; open.go; settle.go; memory.go; stores.go, which opens a store as the
+// configuration encrypts it; encryption.go; settings.go.
 //
 // A kind of store is a store.Driver: a name, a schema for its settings, and a function that opens
 // one. Nothing here knows more of any of them, but that two may be the same files.
 package backend
 
 import (
+	"sync"
+
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
@@ -29,6 +32,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/lethe-iac/lethe/internal/state/store/azurestore"
 	"github.com/lethe-iac/lethe/internal/state/store/consulstore"
+	"github.com/lethe-iac/lethe/internal/state/store/crypt"
 	"github.com/lethe-iac/lethe/internal/state/store/gcsstore"
 	"github.com/lethe-iac/lethe/internal/state/store/httpstore"
 	"github.com/lethe-iac/lethe/internal/state/store/kubestore"
@@ -97,14 +101,23 @@ type settings struct {
 	ephemeral []cty.Path
 }
 
-func (s settings) same(as settings) bool {
-	return s.driver.Name == as.driver.Name && s.kept().RawEquals(as.kept())
-}
-
 // block is the backend or the cloud block; nil without one.
 func (d *Directory) block() *config.Backend {
 	if m := d.Root(); m != nil {
 		return m.Stored()
 	}
 	return nil
+}
+
+// encrypting is an Encryption that is evaluated once.
+type encrypting struct {
+	once sync.Once
+	is   *Encryption
+	ok   bool
+}
+
+// Encryption says how what is written is encrypted; a target that is nil: not at all.
+type Encryption struct {
+	State, Plan *crypt.Target
+	remote      map[string]*crypt.Target // by name of the data source; "" is the default
 }

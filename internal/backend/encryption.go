@@ -1,11 +1,9 @@
 package backend
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -13,15 +11,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/lethe-iac/lethe/internal/state/store/crypt"
-	"github.com/lethe-iac/lethe/internal/workspace"
 	"github.com/zclconf/go-cty/cty"
 )
-
-// Encryption says how what is written is encrypted; a target that is nil: not at all.
-type Encryption struct {
-	State, Plan *crypt.Target
-	remote      map[string]*crypt.Target // by name of the data source; "" is the default
-}
 
 // Remote is how the state is encrypted that a data source reads, whose address is at. The configuration has its name,
 // with the names of the modules that it is in before it, and the key of the instance behind it. What is said of an
@@ -51,13 +42,6 @@ func indexOfKey(at string) int {
 }
 
 const badEncryption = "Invalid encryption configuration"
-
-// encrypting is an Encryption that is evaluated once.
-type encrypting struct {
-	once sync.Once
-	is   *Encryption
-	ok   bool
-}
 
 // Encryption evaluates what the configuration and the environment say of encryption. What is wrong with it is
 // reported once.
@@ -297,26 +281,4 @@ func (b *encryptionBuilder) settings(p *config.EncryptionPart, sch *crypt.Schema
 		}
 	}
 	return s, true
-}
-
-// sealed is a store with what the configuration says of the encryption of states.
-func (d *Directory) sealed(st store.Store) (store.Store, bool) {
-	e, ok := d.Encryption()
-	if !ok || e.State == nil {
-		return st, ok
-	}
-	if plain, ok := store.As[store.Plain](st); ok && e.State.Encrypts() {
-		problem := diag.Errorf(badEncryption, "The configuration encrypts states, and this backend cannot keep encrypted ones: %s. Let the database encrypt its files, or use another layout or backend.", plain.Plain())
-		if b := d.block(); b != nil {
-			problem = problem.At(b.Range)
-		}
-		d.Env.Bag.Add(problem)
-		return nil, false
-	}
-	return crypt.Around(st, e.State), true
-}
-
-// problem is why a store does not give a state.
-func problem(err error, title, format string) diag.Diagnostic {
-	return workspace.Problem(err, diag.Errorf(title, format, fmt.Sprint(err)))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/lethe-iac/lethe/internal/state/store/remotestore"
 	"github.com/zclconf/go-cty/cty"
@@ -198,4 +199,16 @@ func (d *Directory) place(s settings, st store.Store, workspace string) string {
 		return d.Display(f.File(workspace))
 	}
 	return fmt.Sprintf("the backend %q", s.driver.Name)
+}
+
+func (d *Directory) storeSettings(sch *schema.Block, config cty.Value, where string) store.Settings {
+	s := store.Settings{Config: config, Schema: sch, Dir: d.Env.Dir, FS: d.Env.FS, Getenv: d.Env.Getenv, Agent: d.Agent, Hosts: d.Hosts}
+	if d.Secret != nil {
+		s.Learn = func(text string) { d.Secret(text, where) }
+	}
+	return s
+}
+
+func (s settings) same(as settings) bool {
+	return s.driver.Name == as.driver.Name && s.kept().RawEquals(as.kept())
 }

@@ -89,3 +89,8 @@ func sameFiles(a, b store.Store) bool {
 	y, ok2 := store.As[store.Filer](b)
 	return ok1 && ok2 && x.File(store.Default) == y.File(store.Default) && x.File("w") == y.File("w")
 }
+
+func (d *Directory) uninitialized(reason, places string) {
+	d.Env.Bag.Add(diag.Errorf("Backend initialization required: please run \"lethe init\"",
+		"Reason: %s\n\n%s\n\nTo move the state, run: lethe init -migrate-state\nTo use the backend as it is configured now, and leave the state where it is, run: lethe init -reconfigure\n\nNo changes to your existing configuration or state have been made.", reason, places))
+}

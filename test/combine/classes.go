@@ -24,9 +24,9 @@ type comparison struct {
 	a, b *Outcome // of Lethe and of Terraform
 }
 
-// refused is whether Terraform ended with errors of one kind only, and Lethe did what was asked for.
-func (c *comparison) refused(d Difference, title string) bool {
-	return d.Section == "exits" && d.A != 1 && d.B == 1 && c.b.only(title)
+// refused is whether Terraform ended with errors of some kinds only, and Lethe did what was asked for.
+func (c *comparison) refused(d Difference, titles ...string) bool {
+	return d.Section == "exits" && d.A != 1 && d.B == 1 && c.b.only(titles...)
 }
 
 // refuses is whether it is Lethe that ended so.
@@ -35,11 +35,11 @@ func (c *comparison) refuses(d Difference, title string) bool {
 }
 
 // only is whether errors were told, and none of another kind.
-func (o *Outcome) only(title string) bool {
+func (o *Outcome) only(titles ...string) bool {
 	told := 0
 	for _, i := range o.Invocations {
 		for _, e := range i.Errors {
-			if told++; !strings.Contains(e, title) {
+			if told++; !slices.ContainsFunc(titles, func(title string) bool { return strings.Contains(e, title) }) {
 				return false
 			}
 		}
@@ -232,11 +232,12 @@ var classes = []class{
 		return c.idle(d, func(ch any) bool { return c.ofCheck(ch) })
 	}},
 	{"conditions, expressions and data of what is destroyed", func(c *comparison, d Difference) bool {
-		return c.st.Do.Destroy && slices.ContainsFunc([]string{"Invalid index", "Attempt to get attribute from null value", "condition failed", "Configuration for import target does not exist", "Invalid count argument", "Invalid for_each argument", "Invalid import 'to' expression", "On demand"}, func(title string) bool {
-			return c.refused(d, title)
-		}) || c.st.Do.Destroy && c.refused(d, "Invalid value for variable") && slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
+		return c.st.Do.Destroy && c.refused(d, "Invalid index", "Attempt to get attribute from null value", "condition failed", "Configuration for import target does not exist", "Invalid count argument", "Invalid for_each argument", "Invalid import 'to' expression", "On demand", "Value not allowed in ephemeral output") || c.st.Do.Destroy && c.refused(d, "Invalid value for variable") && slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
 			return p.b.Kind == Variable && p.up != nil && p.up.needs(func(on *place) bool { return on.b.Kind == Resource || on.b.Kind == Data })
 		})
+	}},
+	{"an object that could not be destroyed", func(c *comparison, d Difference) bool {
+		return c.st.Do.Destroy && (d.Section == "sensitive" || d.Section == "create first") && slices.Contains(c.failures(), d.At)
 	}},
 	{"`output_changes` of a destroy", func(c *comparison, d Difference) bool {
 		ours, _ := d.A.([]any)
@@ -286,7 +287,7 @@ var classes = []class{
 			c.idle(d, func(ch any) bool {
 				at := fmt.Sprint(get(ch, "address"))
 				return c.through(at) || c.forWhole(at) && does(c.b, at, "read")
-			})) ||
+			}) || c.refused(d, "Invalid count argument", "Invalid for_each argument") && c.readForWhole()) ||
 			len(c.st.Do.Target) > 0 && (d.Section == "checks" || d.What == "checks") && (d.A == nil || d.A == "unknown") && c.wholeModules(c.subject(d))
 	}},
 	{"outputs with `-target` of one instance", func(c *comparison, d Difference) bool {
@@ -421,6 +422,13 @@ func (c *comparison) delayed(holds func(addr string) bool) []string {
 // forWhole is whether something depends on a whole module.
 func (c *comparison) forWhole(addr string) bool {
 	return c.needs(Difference{At: addr}, func(p *place) bool { return len(p.wholes()) > 0 })
+}
+
+// readForWhole is whether a data source depends on a whole module.
+func (c *comparison) readForWhole() bool {
+	return slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
+		return p.b.Kind == Data && p.needs(func(on *place) bool { return len(on.wholes()) > 0 })
+	})
 }
 
 // forOther is whether Lethe leaves a data source for apply in another instance of its module.

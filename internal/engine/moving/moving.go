@@ -267,7 +267,7 @@ func (m *Moves) impliedMoves() {
 	batch := map[addr.Object]addr.Object{}
 	for _, r := range m.State.Resources() {
 		d, ok := m.prog.Resource(r.Addr.Resource())
-		if !ok || r.Addr.Mode != addr.Managed {
+		if !ok {
 			continue
 		}
 		from, to := addr.NoKey, addr.IntKey(0)

@@ -195,127 +195,6 @@ func versionOf(data []byte) Version {
 	return Version(fmt.Sprintf("%d-%08x%08x", len(data), crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)), crc32.ChecksumIEEE(data)))
 }
 
-// Put implements Store.
-func (l *Local) Put(_ context.Context, workspace string, data []byte, prev Version) (Version, error) {
-	if err := CheckName(workspace); err != nil {
-		return "", err
-	}
-	if len(data) == 0 {
-		return "", errors.New("a state file is never empty")
-	}
-	path := l.File(workspace)
-	if err := l.fs.MkdirAll(filepath.Dir(path), disk.DirMode); err != nil {
-		return "", unwritable(err)
-	}
-	defer guardDir(filepath.Dir(path))()
-	now, err := l.read(l.readPath(workspace))
-	if err != nil {
-		return "", unwritable(err)
-	}
-	if versionOf(now) != prev {
-		return "", &StaleError{Workspace: workspace, Missing: now == nil}
-	}
-	if err := l.backup(workspace, path, now); err != nil {
-		return "", err
-	}
-	if err := l.replace(workspace, path, data); err != nil {
-		return "", unwritable(err)
-	}
-	return versionOf(data), nil
-}
-
-func unwritable(err error) error { return fmt.Errorf("the state cannot be written: %w", err) }
-
-// backup copies what the first Put will overwrite. What a later one will is kept as a former state.
-func (l *Local) backup(workspace, path string, now []byte) error {
-	l.mu.Lock()
-	done := l.backups[workspace]
-	l.mu.Unlock()
-	to := l.BackupFile(workspace)
-	if to == "" {
-		return nil
-	}
-	info, unseen := l.fs.Stat(path)
-	if done {
-		if unseen == nil {
-			l.keep(workspace, "", now, info.ModTime())
-		}
-		return nil
-	}
-	old, err := l.read(path)
-	if err == nil && len(old) > 0 && l.seal != nil {
-		old, err = l.seal(old)
-	}
-	if err == nil && old != nil {
-		err = disk.Replace(l.fs, to, old)
-	}
-	if err != nil {
-		return fmt.Errorf("the state was not written, because its backup could not be: %w", err)
-	}
-	if unseen == nil {
-		l.keep(workspace, to, old, info.ModTime())
-	}
-	l.mu.Lock()
-	l.backups[workspace] = true
-	l.mu.Unlock()
-	return nil
-}
-
-// replace puts the new file into place, and moves the lock to it if we have one.
-func (l *Local) replace(workspace, path string, data []byte) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	h := l.held[workspace]
-	if h == nil {
-		err := disk.Replace(l.fs, path, data)
-		l.written[workspace] = l.written[workspace] || err == nil
-		return err
-	}
-	next, err := disk.ReplaceWith(l.fs, path, data, func(f disk.File) error { return lockFile(f) })
-	if next != nil {
-		l.written[workspace] = true
-		old := h.file
-		h.file, h.placeholder = next, false
-		retire(old)
-	}
-	return err
-}
-
-// SetAside makes a workspace's state the backup of none: it is somewhere else from now on.
-func (l *Local) SetAside(workspace string) error {
-	path := l.File(workspace)
-	err := l.fs.Rename(path, path+".backup")
-	if err == nil && l.seal != nil {
-		var data []byte
-		if data, err = disk.Read(l.fs, path+".backup"); err == nil && len(data) > 0 {
-			data, err = l.seal(data)
-		}
-		if err == nil {
-			err = disk.Replace(l.fs, path+".backup", data)
-		}
-	}
-	if err != nil {
-		return err
-	}
-	return l.fs.SyncDir(filepath.Dir(path))
-}
-
-// Delete implements Store.
-func (l *Local) Delete(_ context.Context, workspace string) error {
-	if err := Deletable(workspace); err != nil {
-		return err
-	}
-	dir := l.at(l.opts.WorkspaceDir)
-	err := l.fs.RemoveAll(filepath.Join(dir, workspace))
-	if err == nil {
-		err = l.fs.SyncDir(dir)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the workspace %q cannot be deleted: %w", workspace, err)
-	}
-	return nil
-}
-
 // List implements Store. A workspace is a directory, with a state or without.
 func (l *Local) List(context.Context) ([]string, error) {
 	entries, err := l.fs.ReadDir(l.at(l.opts.WorkspaceDir))
@@ -336,3 +215,29 @@ func (l *Local) onlyLocked(workspace string) bool {
 	data, err := disk.Read(l.fs, l.at(l.home(workspace)))
 	return err == nil && isPlaceholder(data)
 }
+
+// holding is a lock that a Local has.
+type holding struct {
+	id          string
+	path        string // of the state, links followed
+	info        string // of the file that says who we are
+	file        disk.File
+	placeholder bool   // the state is one that was made to be locked
+	madeDir     string // a directory that was made for that
+}
+
+// A placeholder is an empty state that both peers and we can read; it has a lineage, should one of
+// them go on from it after we were killed.
+const (
+	placeholderHead = `{"version":4,"terraform_version":"1.12.0","serial":0,"lineage":"`
+	placeholderTail = `","outputs":{},"resources":[],"check_results":null}` + "\n"
+)
+
+func isPlaceholder(data []byte) bool {
+	return len(data) == len(placeholderHead)+36+len(placeholderTail) &&
+		bytes.HasPrefix(data, []byte(placeholderHead)) && bytes.HasSuffix(data, []byte(placeholderTail))
+}
+
+// retired is what a file holds that is the state no longer. Both peers refuse it, naming its
+// version.
+var retired = []byte(`{"version":99,"note":"this state was replaced while it was locked; run the command again"}` + "\n")

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,16 +13,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/lethe-iac/lethe/internal/state/disk"
 )
-
-// holding is a lock that a Local has.
-type holding struct {
-	id          string
-	path        string // of the state, links followed
-	info        string // of the file that says who we are
-	file        disk.File
-	placeholder bool   // the state is one that was made to be locked
-	madeDir     string // a directory that was made for that
-}
 
 // Lock implements Store.
 func (l *Local) Lock(_ context.Context, workspace string, who LockInfo) (func(context.Context) error, error) {
@@ -115,18 +104,6 @@ func (l *Local) inPlace(f disk.File, path string) bool {
 	return err == nil && os.SameFile(is, at)
 }
 
-// A placeholder is an empty state that both peers and we can read; it has a lineage, should one of
-// them go on from it after we were killed.
-const (
-	placeholderHead = `{"version":4,"terraform_version":"1.12.0","serial":0,"lineage":"`
-	placeholderTail = `","outputs":{},"resources":[],"check_results":null}` + "\n"
-)
-
-func isPlaceholder(data []byte) bool {
-	return len(data) == len(placeholderHead)+36+len(placeholderTail) &&
-		bytes.HasPrefix(data, []byte(placeholderHead)) && bytes.HasSuffix(data, []byte(placeholderTail))
-}
-
 // placeholder makes an empty state, locked before anyone can see it. It makes nothing, and that is
 // no error, if there is a state by now.
 func (l *Local) placeholder(h *holding) (made bool, err error) {
@@ -206,10 +183,6 @@ func (l *Local) release(h *holding) error {
 	}
 	return err
 }
-
-// retired is what a file holds that is the state no longer. Both peers refuse it, naming its
-// version.
-var retired = []byte(`{"version":99,"note":"this state was replaced while it was locked; run the command again"}` + "\n")
 
 // retire closes a file that was the state and has no name any more. Terraform or OpenTofu may have it
 // open, waiting for the lock, and would take it for the state.

@@ -243,3 +243,32 @@ func without(metadata map[string]*string) map[string]*string {
 	maps.DeleteFunc(out, func(name string, _ *string) bool { return strings.EqualFold(name, lockMetadata) })
 	return out
 }
+
+// lockMetadata is the metadata with who has the lock, in base64.
+const lockMetadata = "terraformlockid"
+
+// holder says who has the lock of a blob. Between a lease and its metadata that is not known.
+func (f *found) holder() *store.LockInfo {
+	for name, v := range f.metadata {
+		if v == nil || !strings.EqualFold(name, lockMetadata) {
+			continue
+		}
+		text, err := base64.StdEncoding.DecodeString(*v)
+		if err != nil {
+			return nil
+		}
+		if who, err := store.ParseLockInfo(text); err == nil && who.ID != "" {
+			return &who
+		}
+	}
+	return nil
+}
+
+// locked is the error that another has the lock.
+func (r *remote) locked(ctx context.Context, workspace string, why error) error {
+	refused := &store.LockError{Err: why}
+	if now, err := r.look(ctx, workspace); err == nil && now != nil {
+		refused.Held = now.holder()
+	}
+	return refused
+}

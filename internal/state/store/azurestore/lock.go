@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
@@ -17,9 +16,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/lease"
 	"github.com/lethe-iac/lethe/internal/state/store"
 )
-
-// lockMetadata is the metadata with who has the lock, in base64.
-const lockMetadata = "terraformlockid"
 
 // Lock implements store.Store.
 func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
@@ -74,32 +70,6 @@ func (r *remote) sign(ctx context.Context, workspace string, who *store.LockInfo
 	}
 	_, err = r.blob(workspace).SetMetadata(ctx, metadata, &blob.SetMetadataOptions{AccessConditions: r.unchanged(workspace, now)})
 	return answered(err)
-}
-
-// holder says who has the lock of a blob. Between a lease and its metadata that is not known.
-func (f *found) holder() *store.LockInfo {
-	for name, v := range f.metadata {
-		if v == nil || !strings.EqualFold(name, lockMetadata) {
-			continue
-		}
-		text, err := base64.StdEncoding.DecodeString(*v)
-		if err != nil {
-			return nil
-		}
-		if who, err := store.ParseLockInfo(text); err == nil && who.ID != "" {
-			return &who
-		}
-	}
-	return nil
-}
-
-// locked is the error that another has the lock.
-func (r *remote) locked(ctx context.Context, workspace string, why error) error {
-	refused := &store.LockError{Err: why}
-	if now, err := r.look(ctx, workspace); err == nil && now != nil {
-		refused.Held = now.holder()
-	}
-	return refused
 }
 
 // Break implements store.Breaker. The ID of a lock is that of its lease. What was made for the lock alone goes with it.

@@ -7,19 +7,9 @@
 package consulstore
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
-	"crypto/md5"
-	"encoding/hex"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"net/url"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -68,180 +58,10 @@ func (r *remote) below(workspace, name string) string {
 	return strings.TrimRight(r.key(workspace), "/") + "/" + name
 }
 
-// index is the content of a key whose state is in other keys.
-type index struct {
-	Hash   string   `json:"current-hash"` // of all of them, MD5: Terraform and OpenTofu compare it
-	Chunks []string `json:"chunks"`
-}
-
-// indexOf takes the content of a key for an index; nil if it is none.
-func indexOf(value []byte) *index {
-	var i index
-	if json.Unmarshal(value, &i) != nil || i.Hash == "" || len(i.Chunks) == 0 {
-		return nil
-	}
-	return &i
-}
-
-// Get implements store.Store. A writer may remove what is about to be read: then there is a later state.
-func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Version, error) {
-	if err := store.CheckName(workspace); err != nil {
-		return nil, "", err
-	}
-	for last := uint64(0); ; {
-		e, err := r.read(ctx, r.key(workspace))
-		if err != nil || len(e.Value) == 0 {
-			return nil, "", err
-		}
-		data, missing, err := r.gather(ctx, e.Value)
-		switch {
-		case err != nil:
-			return nil, "", err
-		case missing == "":
-			return data, versionOf(e), nil
-		case e.ModifyIndex == last:
-			return nil, "", fmt.Errorf("the key %q, where a part of the state is, does not exist", missing)
-		}
-		last = e.ModifyIndex
-	}
-}
-
-// gather puts a state together; missing is a key that it needs and is not there.
-func (r *remote) gather(ctx context.Context, value []byte) (data []byte, missing string, err error) {
-	if i := indexOf(value); i != nil {
-		value = nil
-		for _, key := range i.Chunks {
-			e, err := r.read(ctx, key)
-			if err != nil {
-				return nil, "", err
-			}
-			if len(e.Value) == 0 {
-				return nil, key, nil
-			}
-			value = append(value, e.Value...)
-		}
-	}
-	if !bytes.HasPrefix(value, []byte{0x1f, 0x8b}) {
-		return value, "", nil
-	}
-	z, err := gzip.NewReader(bytes.NewReader(value))
-	if err == nil {
-		data, err = io.ReadAll(z)
-	}
-	if err != nil {
-		return nil, "", fmt.Errorf("the state is compressed, and cannot be read: %w", err)
-	}
-	return data, "", nil
-}
-
-// content is what the key of a state gets that follows the one of that index. What is too large is written elsewhere.
-func (r *remote) content(ctx context.Context, workspace string, data []byte, former uint64) ([]byte, error) {
-	if r.o.Gzip {
-		var text bytes.Buffer
-		z := gzip.NewWriter(&text)
-		if _, err := z.Write(data); err != nil {
-			return nil, err
-		}
-		if err := z.Close(); err != nil {
-			return nil, err
-		}
-		data = text.Bytes()
-	}
-	if len(data) <= largest {
-		return data, nil
-	}
-	sum := md5.Sum(data)
-	i := index{Hash: hex.EncodeToString(sum[:])}
-	directory := r.below(workspace, "tfstate."+i.Hash+"/"+strconv.FormatUint(former, 10)+"/")
-	for chunk := range slices.Chunk(data, chunkSize) {
-		key := directory + strconv.Itoa(len(i.Chunks))
-		if err := r.write(ctx, key, chunk); err != nil {
-			return nil, err
-		}
-		i.Chunks = append(i.Chunks, key)
-	}
-	return json.Marshal(i)
-}
-
-// clear removes the keys that the content of a key names, if it names some. What is left over harms no state.
-func (r *remote) clear(ctx context.Context, value []byte) {
-	i := indexOf(value)
-	if i == nil {
-		return
-	}
-	for keys := range slices.Chunk(i.Chunks, 64) { // as many parts as a transaction may have
-		var ops []op
-		for _, key := range keys {
-			ops = append(ops, op{Verb: "delete", Key: key})
-		}
-		if _, err := r.transact(ctx, ops...); err != nil {
-			return
-		}
-	}
-}
-
-// Put implements store.Store.
-func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev store.Version) (store.Version, error) {
-	if err := store.CheckName(workspace); err != nil {
-		return "", err
-	}
-	former, err := r.read(ctx, r.key(workspace))
-	if err != nil {
-		return "", err
-	}
-	if versionOf(former) != prev {
-		return "", &store.StaleError{Workspace: workspace, Missing: versionOf(former) == ""}
-	}
-	value, err := r.content(ctx, workspace, data, former.ModifyIndex)
-	if err != nil {
-		return "", err
-	}
-	done, err := r.transact(ctx, op{Verb: "cas", Key: r.key(workspace), Value: value, Index: former.ModifyIndex})
-	if store.Refused(err, http.StatusConflict) {
-		now, err := r.read(ctx, r.key(workspace))
-		if err != nil {
-			return "", err
-		}
-		if !bytes.Equal(now.Value, value) {
-			r.clear(ctx, value)
-		}
-		return "", &store.StaleError{Workspace: workspace, Missing: versionOf(now) == ""}
-	}
-	if err != nil {
-		return "", err
-	}
-	if len(done) != 1 || done[0].ModifyIndex == 0 {
-		return "", errors.New("the answer to the writing of the state does not say its index")
-	}
-	r.clear(ctx, former.Value)
-	return store.Version(strconv.FormatUint(done[0].ModifyIndex, 10)), nil
-}
-
-// Delete implements store.Store. What writers left over who were killed goes, too.
-func (r *remote) Delete(ctx context.Context, workspace string) error {
-	if err := store.Deletable(workspace); err != nil {
-		return err
-	}
-	_, err := r.transact(ctx, op{Verb: "delete", Key: r.key(workspace)}, op{Verb: "delete-tree", Key: r.below(workspace, "tfstate.")})
-	return err
-}
-
-// List implements store.Store.
-func (r *remote) List(ctx context.Context) ([]string, error) {
-	prefix := r.o.Path + "-env:"
-	var keys []string
-	err := r.ask(ctx, http.MethodGet, "kv/"+prefix, url.Values{"keys": {""}, "separator": {"/"}, "consistent": {""}}, nil, &keys)
-	if err != nil && !store.Refused(err, http.StatusNotFound) {
-		return nil, err
-	}
-	names := []string{}
-	for _, key := range keys {
-		// One that ends with "/" stands for what is below it: locks, and parts of states.
-		name := strings.TrimPrefix(key, prefix)
-		if store.CheckName(name) == nil && name != store.Default {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return slices.Insert(names, 0, store.Default), nil
+// lock is one that this process has, or asks for.
+type lock struct {
+	workspace string
+	who       store.LockInfo
+	session   string
+	stop      context.CancelFunc // ends the keeping; nil before that begins
 }

@@ -12,14 +12,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/store"
 )
 
-// lock is one that this process has, or asks for.
-type lock struct {
-	workspace string
-	who       store.LockInfo
-	session   string
-	stop      context.CancelFunc // ends the keeping; nil before that begins
-}
-
 const (
 	lockFlags = 0x2ddccbc058a50c18 // by which users of Consul know a lock
 	ttl       = 15 * time.Second   // how long a session lives that is not renewed, at least

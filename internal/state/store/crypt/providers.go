@@ -1,17 +1,6 @@
 package crypt
 
 import (
-	"context"
-	"crypto/pbkdf2"
-	"crypto/rand"
-	"crypto/sha256"
-	"crypto/sha512"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"hash"
-	"unicode/utf8"
-
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/lethe-iac/lethe/internal/state/store/cloudauth"
@@ -92,101 +81,4 @@ var ProviderKinds = Kinds[Provider]{
 		attr("key_length", cty.Number, "The length of the key in bytes, 16 or 32: 32 if not set."),
 		attr("associated_data", cty.String, "Associated data of the key, in base64."),
 	)},
-}
-
-// pbkdf2Provider derives keys from a passphrase, or from a key of another provider.
-type pbkdf2Provider struct {
-	passphrase string
-	salt       int
-	want       pbkdf2Meta
-}
-
-// pbkdf2Meta is what a key was derived with.
-type pbkdf2Meta struct {
-	Salt       []byte `json:"salt"`
-	Iterations int    `json:"iterations"`
-	Hash       string `json:"hash_function"`
-	Length     int    `json:"key_length"`
-}
-
-const (
-	leastIterations = 200_000
-	leastPassphrase = 16
-	// mostIterations and mostLength keep a file that was made to be read from taking hours and gigabytes.
-	mostIterations = 100_000_000
-	mostLength     = 1 << 10
-)
-
-var hashes = map[string]func() hash.Hash{"sha256": sha256.New, "sha512": sha512.New}
-
-func newPBKDF2(s store.Settings) (Provider, error) {
-	p := &pbkdf2Provider{}
-	p.passphrase, _ = s.Text("passphrase")
-	var err [3]error
-	p.want.Length, err[0] = s.Int("key_length", 32)
-	p.want.Iterations, err[1] = s.Int("iterations", 600_000)
-	p.salt, err[2] = s.Int("salt_length", 32)
-	p.want.Hash = "sha512"
-	if t, ok := s.Text("hash_function"); ok {
-		p.want.Hash = t
-	}
-	if err := errors.Join(err[:]...); err != nil {
-		return nil, err
-	}
-	if _, set := s.Text("passphrase"); set && utf8.RuneCountInString(p.passphrase) < leastPassphrase {
-		return nil, fmt.Errorf(`"passphrase" is too short: it needs %d characters`, leastPassphrase)
-	}
-	switch {
-	case p.want.Iterations < leastIterations:
-		return nil, fmt.Errorf(`"iterations" is too low: at least %d are needed`, leastIterations)
-	case p.salt < 1 || p.salt > mostLength:
-		return nil, fmt.Errorf(`"salt_length" is to be a number of bytes from 1 to %d`, mostLength)
-	}
-	return p, p.want.check()
-}
-
-func (m *pbkdf2Meta) check() error {
-	switch {
-	case hashes[m.Hash] == nil:
-		return fmt.Errorf(`the hash function %q is not known: it is to be sha256 or sha512`, m.Hash)
-	case m.Length < 1 || m.Length > mostLength:
-		return fmt.Errorf(`the length of a key is to be a number of bytes from 1 to %d, not %d`, mostLength, m.Length)
-	case m.Iterations < 1 || m.Iterations > mostIterations:
-		return fmt.Errorf("%d iterations are not from 1 to %d", m.Iterations, mostIterations)
-	}
-	return nil
-}
-
-func (p *pbkdf2Provider) derive(m pbkdf2Meta, chain []byte) ([]byte, error) {
-	secret := p.passphrase
-	if chain != nil {
-		secret = string(chain)
-	}
-	return pbkdf2.Key(hashes[m.Hash], secret, m.Salt, m.Iterations, m.Length)
-}
-
-// Fresh implements Provider.
-func (p *pbkdf2Provider) Fresh(_ context.Context, chain []byte) (key, meta []byte, err error) {
-	m := p.want
-	m.Salt = make([]byte, p.salt)
-	_, _ = rand.Read(m.Salt) // never fails
-	if key, err = p.derive(m, chain); err != nil {
-		return nil, nil, err
-	}
-	meta, err = json.Marshal(m)
-	return key, meta, err
-}
-
-// Again implements Provider.
-func (p *pbkdf2Provider) Again(_ context.Context, meta, chain []byte) ([]byte, bool, error) {
-	var m pbkdf2Meta
-	if err := json.Unmarshal(meta, &m); err != nil {
-		return nil, false, errors.New("its metadata in the file is damaged")
-	}
-	if err := m.check(); err != nil {
-		return nil, false, err
-	}
-	key, err := p.derive(m, chain)
-	current := m.Iterations == p.want.Iterations && m.Hash == p.want.Hash && m.Length == p.want.Length && len(m.Salt) == p.salt
-	return key, current, err
 }

@@ -61,13 +61,6 @@ func (r *remote) ask(ctx context.Context, method, path string, q url.Values, bod
 	return err
 }
 
-// said finds in a refusal what the API says of it.
-func said(text []byte) string {
-	var status struct{ Message string }
-	_ = json.Unmarshal(text, &status)
-	return status.Message
-}
-
 // save writes an object: a new one, or over that of the same resourceVersion. Its resourceVersion is the new one then.
 // An error that is a refusal with 409 says that there is another.
 func (r *remote) save(ctx context.Context, collection string, o *object) error {

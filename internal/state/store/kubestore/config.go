@@ -14,7 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/zclconf/go-cty-yaml"
+	yaml "github.com/zclconf/go-cty-yaml"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
@@ -316,4 +316,30 @@ func (a *access) tls() (*tls.Config, error) {
 		c.Certificates = []tls.Certificate{pair}
 	}
 	return c, nil
+}
+
+// plugin is a program that says what the credentials are.
+type plugin struct {
+	APIVersion string `json:"apiVersion"`
+	Command    string
+	Args       []string
+	Env        []struct{ Name, Value string }
+	// InteractiveMode is Never, IfAvailable or Always. A plugin has no terminal here.
+	InteractiveMode    string
+	InstallHint        string
+	ProvideClusterInfo bool
+
+	dir string // to which its path is relative
+}
+
+func (p *plugin) check() error {
+	switch {
+	case p.Command == "":
+		return errors.New("a program for credentials (exec) has no command")
+	case p.APIVersion != "client.authentication.k8s.io/v1" && p.APIVersion != "client.authentication.k8s.io/v1beta1":
+		return fmt.Errorf("the apiVersion %q of the program %s for credentials (exec) is neither client.authentication.k8s.io/v1 nor client.authentication.k8s.io/v1beta1", p.APIVersion, p.Command)
+	case p.InteractiveMode == "Always":
+		return fmt.Errorf("the program %s for credentials (exec) needs a terminal, and none is given to it", p.Command)
+	}
+	return nil
 }

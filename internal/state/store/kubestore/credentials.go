@@ -99,38 +99,12 @@ func (c *credentials) ask(ctx context.Context) (*answered, error) {
 	return said, nil
 }
 
-// plugin is a program that says what the credentials are.
-type plugin struct {
-	APIVersion string `json:"apiVersion"`
-	Command    string
-	Args       []string
-	Env        []struct{ Name, Value string }
-	// InteractiveMode is Never, IfAvailable or Always. A plugin has no terminal here.
-	InteractiveMode    string
-	InstallHint        string
-	ProvideClusterInfo bool
-
-	dir string // to which its path is relative
-}
-
 // answered is what a plugin says.
 type answered struct {
 	Token, ClientCertificateData, ClientKeyData string
 	ExpirationTimestamp                         time.Time
 
 	pair *tls.Certificate
-}
-
-func (p *plugin) check() error {
-	switch {
-	case p.Command == "":
-		return errors.New("a program for credentials (exec) has no command")
-	case p.APIVersion != "client.authentication.k8s.io/v1" && p.APIVersion != "client.authentication.k8s.io/v1beta1":
-		return fmt.Errorf("the apiVersion %q of the program %s for credentials (exec) is neither client.authentication.k8s.io/v1 nor client.authentication.k8s.io/v1beta1", p.APIVersion, p.Command)
-	case p.InteractiveMode == "Always":
-		return fmt.Errorf("the program %s for credentials (exec) needs a terminal, and none is given to it", p.Command)
-	}
-	return nil
 }
 
 // clusterInfo is what a plugin may learn of the cluster.

@@ -5,10 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
-	"path/filepath"
 	"regexp"
-	"strings"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/schema"
@@ -53,36 +50,6 @@ func settings() *schema.Block {
 
 // numbered is the end of a suffix that could be that of a part of another state.
 var numbered = regexp.MustCompile(`-[0-9]+$`)
-
-// reader reads the settings.
-type reader struct {
-	store.Reader
-}
-
-func (r *reader) url(name, text string) *url.URL {
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" {
-		r.Fail(fmt.Errorf("%q is no address", name))
-		return &url.URL{}
-	}
-	return u
-}
-
-// path is a path that may begin with the home directory, or in the working directory.
-func (r *reader) path(p string) string {
-	if rest, ok := strings.CutPrefix(p, "~/"); ok && r.S.Getenv != nil && r.S.Getenv("HOME") != "" {
-		return filepath.Join(r.S.Getenv("HOME"), rest)
-	}
-	return within(r.S.Dir, p)
-}
-
-// within is a path that is relative to a directory, "" where there is none.
-func within(dir, p string) string {
-	if p == "" || filepath.IsAbs(p) {
-		return p
-	}
-	return filepath.Join(dir, p)
-}
 
 func open(_ context.Context, s store.Settings) (store.Store, error) {
 	r := &reader{Reader: store.Reader{S: s}}

@@ -94,3 +94,14 @@ func parse(text string, getenv func(string) string) (*pgconn.Config, error) {
 	}
 	return c, nil
 }
+
+// New makes the store. It connects when it is first used, and does each thing once: see store.Careful.
+func New(o Options) store.Remote { return open(o, &locks{held: map[string]*held{}}) }
+
+func open(o Options, l *locks) store.Remote {
+	r := &remote{o: o, table: quoted(o.Schema) + "." + quoted(o.Table), locks: l}
+	if o.Rows {
+		return &rowStore{r}
+	}
+	return r
+}

@@ -6,26 +6,11 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/lethe-iac/lethe/internal/state/store"
 )
-
-// held is a lock of this process: the connection has it. Who that is stands in the text of each statement of the
-// connection; the server shows the latest to others of the same role, for as long as the connection lives.
-type held struct {
-	who  store.LockInfo
-	conn *pgconn.PgConn
-	key  string
-}
-
-// locks are those of this process, by workspace.
-type locks struct {
-	sync.Mutex
-	held map[string]*held
-}
 
 const beginInfo, endInfo = `/* lethe lock `, ` */ `
 

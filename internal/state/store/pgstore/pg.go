@@ -15,7 +15,6 @@ package pgstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 
@@ -35,17 +34,6 @@ type Options struct {
 	Days int  // how long rows are kept that are no more
 }
 
-// New makes the store. It connects when it is first used, and does each thing once: see store.Careful.
-func New(o Options) store.Remote { return open(o, &locks{held: map[string]*held{}}) }
-
-func open(o Options, l *locks) store.Remote {
-	r := &remote{o: o, table: quoted(o.Schema) + "." + quoted(o.Table), locks: l}
-	if o.Rows {
-		return &rowStore{r}
-	}
-	return r
-}
-
 func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 type remote struct {
@@ -60,110 +48,6 @@ type remote struct {
 
 // digest makes of what is stored what store.Digest makes of a state.
 const digest = `encode(sha256(convert_to(data, 'UTF8')), 'hex')`
-
-// Get implements store.Store.
-func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Version, error) {
-	if err := store.CheckName(workspace); err != nil {
-		return nil, "", err
-	}
-	res, err := r.do(ctx, `SELECT data FROM `+r.table+` WHERE name = $1`, workspace)
-	if err != nil || len(res.Rows) == 0 || len(res.Rows[0][0]) == 0 {
-		return nil, "", err
-	}
-	data := res.Rows[0][0]
-	if err := r.layout(workspace, data); err != nil {
-		return nil, "", err
-	}
-	return data, store.Digest(data), nil
-}
-
-// Put implements store.Store.
-func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev store.Version) (store.Version, error) {
-	if err := store.CheckName(workspace); err != nil {
-		return "", err
-	}
-	if err := r.still(ctx, workspace); err != nil {
-		return "", err
-	}
-	var res *pgconn.Result
-	var err error
-	if prev == "" {
-		res, err = r.do(ctx, `INSERT INTO `+r.table+` AS s (name, data) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET data = $2 WHERE coalesce(s.data, '') = ''`, workspace, string(data))
-	} else {
-		res, err = r.do(ctx, `UPDATE `+r.table+` SET data = $2 WHERE name = $1 AND `+digest+` = $3`, workspace, string(data), string(prev))
-	}
-	if err != nil {
-		return "", err
-	}
-	if res.CommandTag.RowsAffected() == 1 {
-		return store.Digest(data), nil
-	}
-	_, now, err := r.Get(ctx, workspace)
-	if err != nil {
-		return "", err
-	}
-	return "", &store.StaleError{Workspace: workspace, Missing: now == ""}
-}
-
-// Delete implements store.Store.
-func (r *remote) Delete(ctx context.Context, workspace string) error {
-	if err := store.Deletable(workspace); err != nil {
-		return err
-	}
-	res, err := r.do(ctx, `DELETE FROM `+r.table+` WHERE name = $1 AND coalesce(data, '') NOT LIKE $2`, workspace, inRows+"%")
-	if err != nil || res.CommandTag.RowsAffected() > 0 {
-		return err
-	}
-	_, _, err = r.Get(ctx, workspace)
-	return err
-}
-
-// List implements store.Store.
-func (r *remote) List(ctx context.Context) ([]string, error) {
-	res, err := r.do(ctx, `SELECT name FROM `+r.table+` WHERE name <> $1 ORDER BY name COLLATE "C"`, store.Default)
-	if err != nil {
-		return nil, err
-	}
-	names := []string{store.Default}
-	for _, row := range res.Rows {
-		names = append(names, string(row[0]))
-	}
-	return names, nil
-}
-
-// do runs a statement over the connection for everything but locks.
-func (r *remote) do(ctx context.Context, sql string, args ...string) (res *pgconn.Result, err error) {
-	err = r.use(ctx, func(conn *pgconn.PgConn) error {
-		res, err = run(ctx, conn, sql, args...)
-		return err
-	})
-	return res, err
-}
-
-// use does something over the connection for everything but locks. What is missing in the database is made by the
-// first that needs it.
-func (r *remote) use(ctx context.Context, do func(*pgconn.PgConn) error) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.conn == nil || r.conn.IsClosed() {
-		var err error
-		if r.conn, err = r.connect(ctx); err != nil {
-			return err
-		}
-	}
-	err := do(r.conn)
-	if missing(err) {
-		if err = r.create(ctx, r.conn); err == nil {
-			err = do(r.conn)
-		}
-	}
-	return err
-}
-
-func (r *remote) connect(ctx context.Context) (*pgconn.PgConn, error) {
-	conn, err := pgconn.ConnectConfig(ctx, r.o.Config)
-	return conn, answered(err)
-}
 
 // run runs one statement.
 func run(ctx context.Context, conn *pgconn.PgConn, sql string, args ...string) (*pgconn.Result, error) {
@@ -201,36 +85,16 @@ func code(err error, codes ...string) bool {
 	return false
 }
 
-// missing reports whether there is no such table, or no such schema.
-func missing(err error) bool { return code(err, "42P01", "3F000") }
+// held is a lock of this process: the connection has it. Who that is stands in the text of each statement of the
+// connection; the server shows the latest to others of the same role, for as long as the connection lives.
+type held struct {
+	who  store.LockInfo
+	conn *pgconn.PgConn
+	key  string
+}
 
-// create makes what is missing. Two that do so at once can fail although each says "if not exists".
-func (r *remote) create(ctx context.Context, conn *pgconn.PgConn) error {
-	var statements []string
-	if !r.o.SkipSchema {
-		statements = append(statements, `CREATE SCHEMA IF NOT EXISTS `+quoted(r.o.Schema))
-	}
-	if !r.o.SkipTable {
-		statements = append(statements, `CREATE SEQUENCE IF NOT EXISTS public.global_states_id_seq AS bigint`,
-			`CREATE TABLE IF NOT EXISTS `+r.table+` (id bigint NOT NULL DEFAULT nextval('public.global_states_id_seq') PRIMARY KEY, name text UNIQUE, data text)`)
-	}
-	if !r.o.SkipIndex {
-		statements = append(statements, `CREATE UNIQUE INDEX IF NOT EXISTS `+quoted(r.o.Index)+` ON `+r.table+` (name)`)
-	}
-	if r.o.Rows && !r.o.SkipTable {
-		statements = append(statements, r.rowTables())
-	}
-	for _, sql := range statements {
-		_, err := conn.Exec(ctx, sql).ReadAll()
-		for range 3 {
-			if code(err, "23505", "42710", "42P06", "42P07", "XX000") {
-				_, err = conn.Exec(ctx, sql).ReadAll()
-			}
-		}
-		err = answered(err)
-		if err != nil {
-			return fmt.Errorf("the table for states cannot be made: %w", err)
-		}
-	}
-	return nil
+// locks are those of this process, by workspace.
+type locks struct {
+	sync.Mutex
+	held map[string]*held
 }

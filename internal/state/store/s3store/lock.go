@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/state/store/cloudauth"
 )
 
 // locker is one kind of lock. Its requests are made once.
@@ -127,4 +128,36 @@ func (l lockFile) read(ctx context.Context, workspace string) ([]byte, error) {
 func (l lockFile) free(ctx context.Context, workspace string, _ []byte) error {
 	_, err := l.o.Client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &l.o.Bucket, Key: aws.String(l.key(workspace))})
 	return answered(err)
+}
+
+// tableLock is an item of the table.
+type tableLock struct{ *remote }
+
+func (l tableLock) take(ctx context.Context, workspace string, info []byte) (bool, []byte, error) {
+	_, err := l.o.Table.call(ctx, "PutItem", request{
+		TableName: l.o.Table.Name, Item: item{"LockID": l.id(workspace), "Info": string(info)}, ConditionExpression: "attribute_not_exists(LockID)",
+	})
+	if err == nil || !cloudauth.AWSRefused(err, conditionFailed) {
+		return err == nil, nil, err
+	}
+	held, err := l.read(ctx, workspace)
+	return false, held, err
+}
+
+func (l tableLock) read(ctx context.Context, workspace string) ([]byte, error) {
+	info, err := l.o.Table.get(ctx, l.id(workspace), "Info")
+	if err != nil || info == "" {
+		return nil, err
+	}
+	return []byte(info), nil
+}
+
+func (l tableLock) free(ctx context.Context, workspace string, info []byte) error {
+	_, err := l.o.Table.call(ctx, "DeleteItem", request{
+		TableName: l.o.Table.Name, Key: item{"LockID": l.id(workspace)}, ConditionExpression: "Info = :held", ExpressionAttributeValues: item{":held": string(info)},
+	})
+	if cloudauth.AWSRefused(err, conditionFailed) {
+		return nil // it was given back meanwhile
+	}
+	return err
 }

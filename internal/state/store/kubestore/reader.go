@@ -1,0 +1,40 @@
+package kubestore
+
+import (
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/state/store"
+)
+
+// reader reads the settings.
+type reader struct {
+	store.Reader
+}
+
+func (r *reader) url(name, text string) *url.URL {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		r.Fail(fmt.Errorf("%q is no address", name))
+		return &url.URL{}
+	}
+	return u
+}
+
+// path is a path that may begin with the home directory, or in the working directory.
+func (r *reader) path(p string) string {
+	if rest, ok := strings.CutPrefix(p, "~/"); ok && r.S.Getenv != nil && r.S.Getenv("HOME") != "" {
+		return filepath.Join(r.S.Getenv("HOME"), rest)
+	}
+	return within(r.S.Dir, p)
+}
+
+// within is a path that is relative to a directory, "" where there is none.
+func within(dir, p string) string {
+	if p == "" || filepath.IsAbs(p) {
+		return p
+	}
+	return filepath.Join(dir, p)
+}

@@ -1,0 +1,275 @@
+package kubestore
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/state/store"
+)
+
+// found are the Secrets of a workspace.
+type found struct {
+	main  *object         // nil: there is none
+	parts map[int]*object // those that follow, from 1
+}
+
+// version is that of the state, "" where there is none. A Secret without data is as much as none.
+func (f *found) version() store.Version {
+	if f.main == nil || len(f.main.Data[dataKey]) == 0 {
+		return ""
+	}
+	return store.Version(f.main.Metadata.ResourceVersion)
+}
+
+// chunks are the first n pieces that there are.
+func (f *found) chunks(n int) [][]byte {
+	all := [][]byte{f.main.Data[dataKey]}
+	for i := 1; i < n && f.parts[i] != nil; i++ {
+		all = append(all, f.parts[i].Data[dataKey])
+	}
+	return all
+}
+
+func (r *remote) list(ctx context.Context, labels string) ([]object, error) {
+	var said struct{ Items []object }
+	err := r.ask(ctx, http.MethodGet, r.secrets(), url.Values{"labelSelector": {labels + ",tfstateSecretSuffix=" + r.o.Suffix}}, nil, &said)
+	return said.Items, err
+}
+
+// find reads the Secrets of a workspace, as they are at one moment.
+func (r *remote) find(ctx context.Context, workspace string) (*found, error) {
+	items, err := r.list(ctx, "tfstate=true,tfstateWorkspace="+workspace)
+	if err != nil {
+		return nil, err
+	}
+	f := &found{parts: map[int]*object{}}
+	for i := range items {
+		o := &items[i]
+		o.APIVersion, o.Kind = "v1", "Secret" // which items of a list do not say
+		rest, ok := strings.CutPrefix(o.Metadata.Name, r.name(workspace))
+		if n, err := strconv.Atoi(strings.TrimPrefix(rest, "-part-")); ok && err == nil && n > 0 {
+			f.parts[n] = o
+		} else if ok && rest == "" {
+			f.main = o
+		}
+	}
+	return f, nil
+}
+
+// Get implements store.Store.
+func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Version, error) {
+	if err := store.CheckName(workspace); err != nil {
+		return nil, "", err
+	}
+	f, err := r.find(ctx, workspace)
+	if err != nil || f.version() == "" {
+		return nil, "", err
+	}
+	p, err := r.pieces(ctx, workspace, f)
+	if err != nil {
+		return nil, "", err
+	}
+	data, err := join(p.chunks)
+	if err != nil {
+		return nil, "", fmt.Errorf("the Secret %s and its parts are not one compressed state: %w", r.name(workspace), err)
+	}
+	return data, f.version(), nil
+}
+
+// pieces are those of the state. Where the writer of the last did not come to settle them, that is done.
+func (r *remote) pieces(ctx context.Context, workspace string, f *found) (parts, error) {
+	count, sum, _ := strings.Cut(f.main.Metadata.Annotations[partsLabel], " ")
+	n, err := strconv.Atoi(count)
+	if err != nil || len(sum) != 2*sha256.Size {
+		return parts{chunks: f.chunks(len(f.parts) + 1)}, nil
+	}
+	p := parts{f.chunks(n), sum}
+	if sumOf(p.chunks) == sum {
+		if len(f.parts) > n-1 {
+			_ = r.settle(ctx, workspace, p) // one who may only read cannot
+		}
+		return p, nil
+	}
+	p.chunks = [][]byte{f.main.Data[dataKey]}
+	for i := 1; i < n; i++ {
+		o, err := r.load(ctx, r.secrets(), r.stagedName(workspace, sum, i))
+		if err != nil {
+			return parts{}, err
+		}
+		if o == nil {
+			break
+		}
+		p.chunks = append(p.chunks, o.Data[dataKey])
+	}
+	if sumOf(p.chunks) == sum {
+		_ = r.settle(ctx, workspace, p)
+		return p, nil
+	}
+	// Terraform or OpenTofu has written the first Secret since, and leaves the annotation as it is.
+	return parts{chunks: f.chunks(len(f.parts) + 1)}, nil
+}
+
+// secret is a Secret, nil for a new one, with that content.
+func (r *remote) secret(o *object, workspace, name string, content []byte, mark string) *object {
+	if o == nil {
+		o = &object{APIVersion: "v1", Kind: "Secret", Metadata: metadata{Name: name, Namespace: r.o.Namespace}}
+	}
+	if o.Metadata.Labels == nil {
+		o.Metadata.Labels = map[string]string{}
+	}
+	maps.Copy(o.Metadata.Labels, r.labels(workspace))
+	if o.Metadata.Annotations == nil {
+		o.Metadata.Annotations = map[string]string{}
+	}
+	maps.Copy(o.Metadata.Annotations, map[string]string{"encoding": "gzip", partsLabel: mark})
+	o.Data = map[string][]byte{dataKey: content}
+	return o
+}
+
+// Put implements store.Store.
+func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev store.Version) (store.Version, error) {
+	if err := store.CheckName(workspace); err != nil {
+		return "", err
+	}
+	p, err := split(data)
+	if err != nil {
+		return "", err
+	}
+	f, err := r.find(ctx, workspace)
+	if err != nil {
+		return "", err
+	}
+	if f.version() != prev {
+		return "", &store.StaleError{Workspace: workspace, Missing: f.version() == ""}
+	}
+	if err := r.stage(ctx, workspace, p); err != nil {
+		return "", err
+	}
+	creating := f.main == nil
+	main := r.secret(f.main, workspace, r.name(workspace), p.chunks[0], p.mark())
+	err = r.save(ctx, r.secrets(), main)
+	if store.Refused(err, http.StatusConflict) || !creating && store.Refused(err, http.StatusNotFound) {
+		return "", &store.StaleError{Workspace: workspace, Missing: store.Refused(err, http.StatusNotFound)}
+	}
+	if err != nil {
+		return "", err
+	}
+	r.mu.Lock()
+	delete(r.removed, workspace)
+	r.mu.Unlock()
+	if len(p.chunks) > 1 || len(f.parts) > 0 {
+		if err := r.settle(ctx, workspace, p); err != nil {
+			return "", fmt.Errorf("the state was written, and not all of its parts are where Terraform and OpenTofu look for them: %w", err)
+		}
+	}
+	return store.Version(main.Metadata.ResourceVersion), nil
+}
+
+// stage writes the parts but the first under names of their own, without the labels by which parts are found.
+func (r *remote) stage(ctx context.Context, workspace string, p parts) error {
+	for i, chunk := range p.chunks[1:] {
+		o := r.secret(nil, workspace, r.stagedName(workspace, p.sum, i+1), chunk, p.mark())
+		o.Metadata.Labels = map[string]string{"app.kubernetes.io/managed-by": "lethe", "tfstateStaged": "true", "tfstateSecretSuffix": r.o.Suffix, "tfstateWorkspace": workspace}
+		// One that is there is of an earlier attempt, and has that content.
+		if err := r.save(ctx, r.secrets(), o); err != nil && !store.Refused(err, http.StatusConflict) {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle writes the parts but the first where Terraform and OpenTofu look for them, removes those of a longer state, and
+// what was staged, as long as the first says that these are its parts. Each writing names what it replaces: a writer who
+// comes late overwrites nothing of a later state.
+func (r *remote) settle(ctx context.Context, workspace string, p parts) error {
+	for range 10 {
+		f, err := r.find(ctx, workspace)
+		if err != nil || f.main == nil || f.main.Metadata.Annotations[partsLabel] != p.mark() {
+			return err
+		}
+		err = r.place(ctx, workspace, f, p)
+		if store.Refused(err, http.StatusConflict) || store.Refused(err, http.StatusNotFound) {
+			continue
+		}
+		for i := 1; err == nil && i < len(p.chunks); i++ {
+			err = r.remove(ctx, r.secrets(), r.stagedName(workspace, p.sum, i), "")
+		}
+		return err
+	}
+	return errors.New("others write them all the time")
+}
+
+func (r *remote) place(ctx context.Context, workspace string, f *found, p parts) error {
+	for i := 1; i < len(p.chunks); i++ {
+		o := f.parts[i]
+		delete(f.parts, i)
+		if o != nil && o.Metadata.Annotations[partsLabel] == p.mark() && bytes.Equal(o.Data[dataKey], p.chunks[i]) {
+			continue
+		}
+		if err := r.save(ctx, r.secrets(), r.secret(o, workspace, r.partName(workspace, i), p.chunks[i], p.mark())); err != nil {
+			return err
+		}
+	}
+	for _, o := range f.parts {
+		if err := r.remove(ctx, r.secrets(), o.Metadata.Name, o.Metadata.ResourceVersion); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// List implements store.Store.
+func (r *remote) List(ctx context.Context) ([]string, error) {
+	items, err := r.list(ctx, "tfstate=true")
+	if err != nil {
+		return nil, err
+	}
+	names := []string{}
+	for _, o := range items {
+		if w := o.Metadata.Labels["tfstateWorkspace"]; o.Metadata.Name == r.name(w) && w != store.Default {
+			names = append(names, w)
+		}
+	}
+	slices.Sort(names)
+	return slices.Insert(names, 0, store.Default), nil
+}
+
+// Delete implements store.Store.
+func (r *remote) Delete(ctx context.Context, workspace string) error {
+	if err := store.Deletable(workspace); err != nil {
+		return err
+	}
+	f, err := r.find(ctx, workspace)
+	if err != nil {
+		return err
+	}
+	staged, err := r.list(ctx, "tfstateStaged=true,tfstateWorkspace="+workspace)
+	if err != nil {
+		return err
+	}
+	names := []string{}
+	if f.main != nil {
+		names = append(names, f.main.Metadata.Name)
+	}
+	for _, o := range staged { // by this writer, and by those that were killed
+		names = append(names, o.Metadata.Name)
+	}
+	for _, o := range f.parts {
+		names = append(names, o.Metadata.Name)
+	}
+	for _, name := range names {
+		if err := r.remove(ctx, r.secrets(), name, ""); err != nil {
+			return err
+		}
+	}
+	return r.dropLease(ctx, workspace)
+}

@@ -1,0 +1,59 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/user"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// LockInfo says who holds a lock. Its JSON is what Terraform and OpenTofu write and read.
+type LockInfo struct {
+	ID        string    `json:"ID"`
+	Operation string    `json:"Operation"` // such as "OperationTypeApply"
+	Info      string    `json:"Info"`      // which process it is, so that one that is gone is known
+	Who       string    `json:"Who"`       // user@host
+	Version   string    `json:"Version"`
+	Created   time.Time `json:"Created"` // in UTC
+	Path      string    `json:"Path"`    // of the state; set by the store
+}
+
+// NewLockInfo describes a lock that this process is about to take.
+func NewLockInfo(operation, version string) LockInfo {
+	host, _ := os.Hostname()
+	name := os.Getenv("USER")
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	return LockInfo{
+		ID: uuid.NewString(), Operation: operation, Info: fmt.Sprintf("process %d", os.Getpid()),
+		Who: name + "@" + host, Version: version, Created: time.Now().UTC(),
+	}
+}
+
+// Marshal is the lock file's content.
+func (i LockInfo) Marshal() []byte {
+	data, err := json.Marshal(i)
+	if err != nil { // a year past 9999
+		panic(err)
+	}
+	return data
+}
+
+// ParseLockInfo reads a lock file.
+func ParseLockInfo(data []byte) (LockInfo, error) {
+	var i LockInfo
+	if err := json.Unmarshal(data, &i); err != nil {
+		return LockInfo{}, fmt.Errorf("the lock info cannot be read: %w", err)
+	}
+	return i, nil
+}
+
+// String is the block that Terraform and OpenTofu print and tools look for.
+func (i LockInfo) String() string {
+	return fmt.Sprintf("Lock Info:\n  ID:        %s\n  Path:      %s\n  Operation: %s\n  Who:       %s\n  Version:   %s\n  Created:   %s\n  Info:      %s\n",
+		i.ID, i.Path, i.Operation, i.Who, i.Version, i.Created, i.Info)
+}

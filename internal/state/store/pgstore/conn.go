@@ -1,0 +1,76 @@
+package pgstore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// do runs a statement over the connection for everything but locks.
+func (r *remote) do(ctx context.Context, sql string, args ...string) (res *pgconn.Result, err error) {
+	err = r.use(ctx, func(conn *pgconn.PgConn) error {
+		res, err = run(ctx, conn, sql, args...)
+		return err
+	})
+	return res, err
+}
+
+// use does something over the connection for everything but locks. What is missing in the database is made by the
+// first that needs it.
+func (r *remote) use(ctx context.Context, do func(*pgconn.PgConn) error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.conn == nil || r.conn.IsClosed() {
+		var err error
+		if r.conn, err = r.connect(ctx); err != nil {
+			return err
+		}
+	}
+	err := do(r.conn)
+	if missing(err) {
+		if err = r.create(ctx, r.conn); err == nil {
+			err = do(r.conn)
+		}
+	}
+	return err
+}
+
+func (r *remote) connect(ctx context.Context) (*pgconn.PgConn, error) {
+	conn, err := pgconn.ConnectConfig(ctx, r.o.Config)
+	return conn, answered(err)
+}
+
+// missing reports whether there is no such table, or no such schema.
+func missing(err error) bool { return code(err, "42P01", "3F000") }
+
+// create makes what is missing. Two that do so at once can fail although each says "if not exists".
+func (r *remote) create(ctx context.Context, conn *pgconn.PgConn) error {
+	var statements []string
+	if !r.o.SkipSchema {
+		statements = append(statements, `CREATE SCHEMA IF NOT EXISTS `+quoted(r.o.Schema))
+	}
+	if !r.o.SkipTable {
+		statements = append(statements, `CREATE SEQUENCE IF NOT EXISTS public.global_states_id_seq AS bigint`,
+			`CREATE TABLE IF NOT EXISTS `+r.table+` (id bigint NOT NULL DEFAULT nextval('public.global_states_id_seq') PRIMARY KEY, name text UNIQUE, data text)`)
+	}
+	if !r.o.SkipIndex {
+		statements = append(statements, `CREATE UNIQUE INDEX IF NOT EXISTS `+quoted(r.o.Index)+` ON `+r.table+` (name)`)
+	}
+	if r.o.Rows && !r.o.SkipTable {
+		statements = append(statements, r.rowTables())
+	}
+	for _, sql := range statements {
+		_, err := conn.Exec(ctx, sql).ReadAll()
+		for range 3 {
+			if code(err, "23505", "42710", "42P06", "42P07", "XX000") {
+				_, err = conn.Exec(ctx, sql).ReadAll()
+			}
+		}
+		err = answered(err)
+		if err != nil {
+			return fmt.Errorf("the table for states cannot be made: %w", err)
+		}
+	}
+	return nil
+}

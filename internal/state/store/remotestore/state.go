@@ -1,0 +1,204 @@
+package remotestore
+
+import (
+	"context"
+	"crypto/md5"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/state/store"
+)
+
+// Get implements store.Store.
+func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Version, error) {
+	name, err := r.name(workspace)
+	if err != nil {
+		return nil, "", err
+	}
+	w, err := r.find(ctx, name)
+	if err != nil || w == nil {
+		return nil, "", err
+	}
+	now, err := r.current(ctx, w)
+	if err != nil || now.ID == "" {
+		return nil, "", err
+	}
+	to, err := r.o.Base.Parse(now.Attributes.URL)
+	if err != nil {
+		return nil, "", fmt.Errorf("the address of the state is none: %w", err)
+	}
+	api := r.files
+	if to.Host == r.o.Base.Host && to.Scheme == r.o.Base.Scheme {
+		api = r.api
+	}
+	a, err := api.Ask(ctx, http.MethodGet, to, http.Header{"Accept": {"application/json"}}, nil)
+	if err != nil || len(a.Body) == 0 {
+		return nil, "", err
+	}
+	return a.Body, store.Version(now.ID), nil
+}
+
+// longestMoment is how long a caller who has no lock waits for others who write.
+const longestMoment = 5 * time.Second
+
+// Put implements store.Store. A caller without the lock has it for the time of the writing. If another keeps it, the
+// service decides: it knows users.
+func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev store.Version) (store.Version, error) {
+	name, err := r.name(workspace)
+	if err != nil {
+		return "", err
+	}
+	r.mu.Lock()
+	_, locked := r.locks[name]
+	r.mu.Unlock()
+	if locked {
+		return r.put(ctx, workspace, name, data, prev, true)
+	}
+	unlock, err := store.Acquire(ctx, r, workspace, store.NewLockInfo("write", ""), longestMoment, nil)
+	var held *store.LockError
+	switch {
+	case errors.As(err, &held):
+		return r.put(ctx, workspace, name, data, prev, false)
+	case err != nil:
+		return "", err
+	}
+	v, err := r.put(ctx, workspace, name, data, prev, true)
+	if failed := unlock(ctx); err == nil && failed != nil {
+		err = fmt.Errorf("the state was written, and the lock for that could not be given back: %w", failed)
+	}
+	return v, err
+}
+
+// put makes a state version. The service refuses one whose serial is not higher, or whose lineage is another, as a user may
+// want it: under the lock, it is told to take such a one.
+func (r *remote) put(ctx context.Context, workspace, name string, data []byte, prev store.Version, locked bool) (store.Version, error) {
+	w, err := r.find(ctx, name)
+	if err == nil && w == nil && prev == "" {
+		w, err = r.make(ctx, name)
+	}
+	if err != nil {
+		return "", err
+	}
+	if w == nil {
+		return "", &store.StaleError{Workspace: workspace, Missing: true}
+	}
+	stale := func() error {
+		now, err := r.current(ctx, w)
+		if err == nil && store.Version(now.ID) != prev {
+			err = &store.StaleError{Workspace: workspace, Missing: now.ID == ""}
+		}
+		return err
+	}
+	if err := stale(); err != nil {
+		return "", err
+	}
+	var top struct {
+		Serial  int64
+		Lineage string
+	}
+	_ = json.Unmarshal(data, &top)
+	sum := md5.Sum(data)
+	attributes := map[string]any{"serial": top.Serial, "lineage": top.Lineage, "md5": hex.EncodeToString(sum[:]), "state": data}
+	var doc struct{ Data stateVersion }
+	create := func() error {
+		in := map[string]any{"data": map[string]any{"type": "state-versions", "attributes": attributes}}
+		return r.api.JSON(ctx, http.MethodPost, r.at("workspaces", w.ID, "state-versions"), nil, in, &doc)
+	}
+	if err = create(); store.Refused(err, http.StatusConflict) {
+		if changed := stale(); changed != nil || !locked {
+			return "", errors.Join(changed, err)
+		}
+		attributes["force"] = true
+		err = create()
+	}
+	if err != nil {
+		return "", err
+	}
+	return store.Version(doc.Data.ID), nil
+}
+
+// Delete implements store.Store. One that this process has locked is given back first: the service removes no other.
+func (r *remote) Delete(ctx context.Context, workspace string) error {
+	if workspace == store.Default {
+		return store.ErrDefault
+	}
+	name, err := r.name(workspace)
+	if err != nil {
+		return err
+	}
+	if r.o.Name != "" {
+		return store.ErrOnly
+	}
+	r.mu.Lock()
+	id, locked := r.locks[name]
+	r.mu.Unlock()
+	if locked {
+		if err := r.Break(ctx, workspace, id); err != nil {
+			return err
+		}
+	}
+	return r.remove(ctx, name)
+}
+
+// List implements store.Store. A workspace that is there for its lock alone is none yet.
+func (r *remote) List(ctx context.Context) ([]string, error) {
+	if r.o.Name != "" {
+		_, err := r.find(ctx, r.o.Name) // so that init finds out whether there is a service
+		if r.o.Named {
+			return []string{r.o.Name}, err
+		}
+		return []string{store.Default}, err
+	}
+	names := []string{}
+	q := url.Values{"page[size]": {"100"}}
+	if r.o.Prefix != "" {
+		q.Set("search[name]", r.o.Prefix)
+	}
+	if len(r.o.Tags) > 0 {
+		q.Set("search[tags]", strings.Join(r.o.Tags, ","))
+	}
+	if r.o.Project != "" {
+		q.Set("filter[project][id]", r.o.Project)
+	}
+	for i, key := range slices.Sorted(maps.Keys(r.o.Bindings)) {
+		q.Set(fmt.Sprintf("filter[tagged][%d][key]", i), key)
+		q.Set(fmt.Sprintf("filter[tagged][%d][value]", i), r.o.Bindings[key])
+	}
+	for page := 1; page > 0; {
+		to := r.at("organizations", r.o.Organization, "workspaces")
+		q.Set("page[number]", fmt.Sprint(page))
+		to.RawQuery = q.Encode()
+		var doc struct {
+			Data []workspace
+			Meta struct {
+				Pagination struct {
+					Next int `json:"next-page"`
+				}
+			}
+		}
+		if err := r.api.JSON(ctx, http.MethodGet, to, nil, nil, &doc); err != nil {
+			if store.Refused(err, http.StatusNotFound) {
+				err = fmt.Errorf("the organization %q does not exist on %s, or the token does not let into it", r.o.Organization, r.o.Host)
+			}
+			return nil, err
+		}
+		for _, w := range doc.Data {
+			name, ok := strings.CutPrefix(w.Attributes.Name, r.o.Prefix)
+			held := holder(&w)
+			if ok && name != store.Default && store.CheckName(name) == nil && !(held != nil && held.Made && w.Relationships.Current.Data == nil) {
+				names = append(names, name)
+			}
+		}
+		page = doc.Meta.Pagination.Next
+	}
+	slices.Sort(names)
+	return slices.Insert(slices.Compact(names), 0, store.Default), nil
+}
