@@ -75,4 +75,3 @@ func (r *reader) read(body hcl.Body) {
 		}
 	}
 }
-
