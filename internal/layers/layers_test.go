@@ -22,7 +22,7 @@ var layers = [][]string{
 	{"addr", "subprocess", "diag", "sshconn", "jsontext", "walk", "shortcut", "ctyvalue", "limits", "download", "archive", "bucket"},
 	{"mark", "schema", "secret", "convert", "syntax", "registry", "login", "oci"},
 	{"config", "state", "plan", "provider"},
-	{"lang", "event", "lease", "provision", "object", "cliconfig", "workspace"},
+	{"lang", "event", "lease", "provision", "object", "mock", "cliconfig", "workspace"},
 	{"engine", "fetch", "backend", "suite"},
 	{"view"},
 	{"cli"},

@@ -129,8 +129,8 @@ type Suite struct {
 	Load func(key string, call *config.Call, bag *diag.Bag) (*config.Tree, bool)
 	// Compile makes a program of a configuration, with the engine that will run it.
 	Compile func(ctx context.Context, e *engine.Engine, tree *config.Tree, bag *diag.Bag) (*program.Program, bool)
-	// Options are those of walks through a configuration, without variables.
-	Options func(tree *config.Tree) frame.Options
+	// Options are those of walks through a configuration in a directory, without variables.
+	Options func(dir string) frame.Options
 	// Write keeps a state that could not be destroyed, and says where.
 	Write func(s *state.Snapshot) (file string, err error)
 

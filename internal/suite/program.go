@@ -37,13 +37,8 @@ func (x *execution) module(r *Run, bag *diag.Bag) (*config.Tree, string, bool) {
 	return tree, source, true
 }
 
-// compile gives the program of a run.
-func (x *execution) compile(ctx context.Context, r *Run, bag *diag.Bag) (*compiled, string, bool) {
-	tree, module, ok := x.module(r, bag)
-	if !ok {
-		return nil, "", false
-	}
-	v := x.variant(r, tree)
+// compile gives the program of a variant of a module.
+func (x *execution) compile(ctx context.Context, v *variant, tree *config.Tree, module string, bag *diag.Bag) (*compiled, bool) {
 	key := programKey{module: module}
 	if v.changes() {
 		key.file, key.providers = x.file.Name, v.text
@@ -54,8 +49,7 @@ func (x *execution) compile(ctx context.Context, r *Run, bag *diag.Bag) (*compil
 		x.suite.programs[key] = c
 	}
 	bag.Add(c.diags...)
-	r.program = c.program
-	return c, module, c.ok
+	return c, c.ok
 }
 
 // variant is what a test file changes about a module.
@@ -63,10 +57,30 @@ type variant struct {
 	providers map[config.ProviderName]*config.Provider
 	mocks     map[config.ProviderName]*testfile.Mock
 	variables []string
-	text      string // different for different providers
+	modules   map[addr.Module]map[string]cty.Value // outputs of modules that are overridden
+	text      string                               // different for variants that differ
 }
 
-func (v *variant) changes() bool { return len(v.providers)+len(v.mocks)+len(v.variables) > 0 }
+func (v *variant) changes() bool {
+	return len(v.providers)+len(v.mocks)+len(v.variables)+len(v.modules) > 0
+}
+
+// root is the root module as the variant has it.
+func (v *variant) root(m *config.Module) *config.Module {
+	root := *m
+	root.Providers = maps.Clone(root.Providers)
+	maps.Copy(root.Providers, v.providers)
+	for name := range v.mocks {
+		delete(root.Providers, name)
+		root.Supply(name, nil)
+		root.Providers[name].Range = v.mocks[name].Range
+	}
+	root.Variables = maps.Clone(root.Variables)
+	for _, name := range v.variables {
+		root.Variables[name] = &config.Variable{Name: name, Type: cty.DynamicPseudoType, Nullable: true, Default: cty.NullVal(cty.DynamicPseudoType)}
+	}
+	return &root
+}
 
 // variant finds out what the file of a run changes about a module: what a providers argument passes under its names, or
 // else all that the module requires.
@@ -205,34 +219,24 @@ func zero(t cty.Type) cty.Value {
 	return cty.EmptyObjectVal
 }
 
-// with is a configuration whose root module is changed.
+// with is a configuration as a variant has it.
 func with(tree *config.Tree, v *variant) *config.Tree {
-	root := *tree.Root.Module
-	root.Providers = maps.Clone(root.Providers)
-	maps.Copy(root.Providers, v.providers)
-	for name := range v.mocks {
-		delete(root.Providers, name)
-		root.Supply(name, nil)
-		if at := v.mocks[name].Range; root.Providers[name] != nil {
-			root.Providers[name].Range = at
-		}
-	}
-	root.Variables = maps.Clone(root.Variables)
-	for _, name := range v.variables {
-		root.Variables[name] = &config.Variable{Name: name, Type: cty.DynamicPseudoType, Nullable: true, Default: cty.NullVal(cty.DynamicPseudoType)}
-	}
 	out := *tree
-	out.Root = copyNode(tree.Root, nil)
-	out.Root.Module = &root
+	out.Root = v.node(tree.Root, nil)
+	out.Root.Module = v.root(tree.Root.Module)
 	return &out
 }
 
-// copyNode copies a part of the tree, with other nodes for the same modules.
-func copyNode(n, parent *config.Node) *config.Node {
+// node copies a part of the tree: other nodes for the same modules, but for those that are overridden.
+func (v *variant) node(n, parent *config.Node) *config.Node {
 	twin := *n
 	twin.Parent, twin.Children = parent, map[string]*config.Node{}
+	if outputs, ok := v.modules[n.Path]; ok {
+		twin.Module = config.Stub(n.Module, outputs)
+		return &twin
+	}
 	for name, child := range n.Children {
-		twin.Children[name] = copyNode(child, &twin)
+		twin.Children[name] = v.node(child, &twin)
 	}
 	return &twin
 }

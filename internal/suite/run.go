@@ -22,15 +22,27 @@ func (x *execution) run(ctx context.Context, r *Run) {
 
 // do plans and applies, as far as it comes.
 func (x *execution) do(ctx context.Context, r *Run, v *verdict, bag *diag.Bag) {
-	c, module, ok := x.compile(ctx, r, bag)
+	tree, module, ok := x.module(r, bag)
 	if !ok {
 		return
 	}
-	given, ok := x.values(r, c, bag)
-	if !ok || !x.known(r.AssertRefs(), r, bag) || !sound(r, c.program, bag) {
+	changed := x.variant(r, tree)
+	root := changed.root(tree.Root.Module)
+	given, ok := x.values(r, root, bag)
+	if !ok || !x.known(r.AssertRefs(), r, bag) {
 		return
 	}
-	v.given = given
+	e := &evaluation{x: x, run: r, static: x.static(given, root), bag: bag, ok: true}
+	e.modules(changed, tree)
+	d := e.doubles(changed, tree)
+	if !e.ok {
+		return
+	}
+	c, ok := x.compile(ctx, changed, tree, module, bag)
+	if r.program = c.program; !ok || !sound(r, c.program, bag) {
+		return
+	}
+	v.given = taken(given, root)
 	key := module
 	if r.StateKey != "" {
 		key = "key " + r.StateKey
@@ -40,8 +52,8 @@ func (x *execution) do(ctx context.Context, r *Run, v *verdict, bag *diag.Bag) {
 		k = &kept{snapshot: &state.Snapshot{}}
 		x.states[key] = k
 	}
-	h := how{c.program, x.engine(), x.suite.Options(c.tree)}
-	h.options.Variables, h.options.Applying = given, !r.Plan
+	h := how{c.program, x.engine(d), x.suite.Options(root.Dir)}
+	h.options.Variables, h.options.Applying = v.given, !r.Plan
 	f, ok := k.carryOut(ctx, h, r, bag)
 	if v.applied = r.State != nil; v.applied {
 		x.use(k)
@@ -61,9 +73,12 @@ func (x *execution) do(ctx context.Context, r *Run, v *verdict, bag *diag.Bag) {
 }
 
 // engine is what the run is planned and applied with.
-func (x *execution) engine() *engine.Engine {
+func (x *execution) engine(d *doubles) *engine.Engine {
 	settings := x.suite.Engine.Settings
 	settings.Supply, settings.Sink, settings.KeepSessions = nil, event.Discard, true
+	if d != nil {
+		settings.Doubles = d
+	}
 	return x.suite.Engine.With(settings)
 }
 

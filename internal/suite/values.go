@@ -14,7 +14,7 @@ import (
 // values are what a run gives to the variables of its module. What the run says goes before what the file says, and that
 // before the command line. Values of the file may use those of the command line, values of the run all of these, and
 // both the outputs of earlier runs.
-func (x *execution) values(r *Run, c *compiled, bag *diag.Bag) (map[string]frame.Given, bool) {
+func (x *execution) values(r *Run, m *config.Module, bag *diag.Bag) (map[string]frame.Given, bool) {
 	given := maps.Clone(x.suite.Given)
 	if given == nil {
 		given = map[string]frame.Given{}
@@ -22,21 +22,27 @@ func (x *execution) values(r *Run, c *compiled, bag *diag.Bag) (map[string]frame
 	for name, v := range x.outputs {
 		given[testfile.RunVariable(name)] = frame.Given{Value: v, From: "the run " + name}
 	}
-	ok := x.add(given, x.file.Variables, c, r, bag)
-	ok = x.add(given, r.Variables, c, r, bag) && ok
-	x.undeclared(r, c, bag)
-	for name := range given {
-		if c.tree.Root.Module.Variables[name] == nil {
-			delete(given, name)
-		}
-	}
+	ok := x.add(given, x.file.Variables, m, r, bag)
+	ok = x.add(given, r.Variables, m, r, bag) && ok
+	x.undeclared(r, m, bag)
 	return given, ok
 }
 
+// taken are those of the values that a module takes.
+func taken(given map[string]frame.Given, m *config.Module) map[string]frame.Given {
+	out := maps.Clone(given)
+	for name := range given {
+		if m.Variables[name] == nil {
+			delete(out, name)
+		}
+	}
+	return out
+}
+
 // add evaluates the values of a variables block on top of others.
-func (x *execution) add(given map[string]frame.Given, values map[string]*testfile.Value, c *compiled, r *Run, bag *diag.Bag) bool {
+func (x *execution) add(given map[string]frame.Given, values map[string]*testfile.Value, m *config.Module, r *Run, bag *diag.Bag) bool {
 	ok := true
-	s := x.static(maps.Clone(given), c)
+	s := x.static(maps.Clone(given), m)
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		v := values[name]
 		if !x.known(testfile.RefsOf(v.Expr), r, bag) {
@@ -51,19 +57,19 @@ func (x *execution) add(given map[string]frame.Given, values map[string]*testfil
 }
 
 // static evaluates expressions of the file, with these variables.
-func (x *execution) static(given map[string]frame.Given, c *compiled) *frame.StaticFrame {
-	m := &config.Module{Dir: c.tree.Root.Module.Dir, Variables: map[string]*config.Variable{}}
+func (x *execution) static(given map[string]frame.Given, declared *config.Module) *frame.StaticFrame {
+	m := &config.Module{Dir: declared.Dir, Variables: map[string]*config.Variable{}}
 	for name := range given {
-		if m.Variables[name] = c.tree.Root.Module.Variables[name]; m.Variables[name] == nil {
+		if m.Variables[name] = declared.Variables[name]; m.Variables[name] == nil {
 			m.Variables[name] = &config.Variable{Name: name, Type: cty.DynamicPseudoType, Nullable: true, Default: cty.NilVal}
 		}
 	}
-	for name, v := range c.tree.Root.Module.Variables {
+	for name, v := range declared.Variables {
 		if m.Variables[name] == nil && v.Default != cty.NilVal {
 			m.Variables[name] = v
 		}
 	}
-	return frame.Static(m, given, x.suite.Options(c.tree))
+	return frame.Static(m, given, x.suite.Options(declared.Dir))
 }
 
 // names are what expressions of the file may use beside variables.
@@ -89,9 +95,9 @@ func (x *execution) known(refs testfile.Refs, r *Run, bag *diag.Bag) bool {
 }
 
 // undeclared warns of values of a run that nothing takes.
-func (x *execution) undeclared(r *Run, c *compiled, bag *diag.Bag) {
+func (x *execution) undeclared(r *Run, m *config.Module, bag *diag.Bag) {
 	for _, name := range slices.Sorted(maps.Keys(r.Variables)) {
-		if c.tree.Root.Module.Variables[name] == nil {
+		if m.Variables[name] == nil {
 			bag.Add(diag.Warningf("Value for undeclared variable", "The module under test does not declare a variable named %q, but it is declared in run block %q.", name, r.Name).At(r.Variables[name].Expr.Range()))
 		}
 	}

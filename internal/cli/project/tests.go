@@ -45,16 +45,16 @@ func (p *Project) CompileForTest(ctx context.Context, e *engine.Engine, tree *co
 	other := *p
 	other.Tree, other.Bag, other.Engine = tree, bag, e
 	installed := other.Installed()
-	o := other.OptionsForTest(tree)
+	o := other.OptionsForTest(tree.Root.Module.Dir)
 	o.Applying = false
 	prog, ok := e.Compile(ctx, tree, vet.CheckOptions{Options: o}, bag)
 	return prog, ok && installed
 }
 
-// OptionsForTest are the frame options of a configuration that is tested, without variables.
-func (p *Project) OptionsForTest(tree *config.Tree) frame.Options {
+// OptionsForTest are the frame options of a configuration that is tested, by its directory, without variables.
+func (p *Project) OptionsForTest(dir string) frame.Options {
 	o := p.LangOptions()
-	o.Variables, o.RootDir = nil, tree.Root.Module.Dir
+	o.Variables, o.RootDir = nil, dir
 	return o
 }
 

@@ -24,6 +24,9 @@ type File struct {
 	NoLeak    []*Canary                                // of expect_no_leak in the test block
 }
 
+// Expression is an expression of a test file.
+type Expression = hcl.Expression
+
 // Value is a value that a test file gives, as an expression.
 type Value struct {
 	Name  string

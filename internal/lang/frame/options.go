@@ -53,10 +53,8 @@ type Options struct {
 	Run       Run                     // nil: NoRun
 	Steady    func(program.Decl) bool // declarations whose two faces are one; nil: none
 	Limits    limits.Limits
-	Console   bool // there is a function type
-	// Outputs gives what an output of a called module is instead of its expression, as tests want it; nil: nothing.
-	Outputs func(m addr.ModuleInstance, name string) (cty.Value, bool)
-	Closed  shortcut.Set // what is not to be taken
+	Console   bool         // there is a function type
+	Closed    shortcut.Set // what is not to be taken
 }
 
 // Given is the value of a root variable as the user set it.

@@ -161,11 +161,6 @@ func (s *scope) way() string {
 // output is the value of an output.
 func (s *scope) output(d *program.Def) cty.Value {
 	o := d.Out
-	if given := s.f.w.o.Outputs; given != nil && s.f.parent != nil {
-		if v, ok := given(s.f.addr, d.Name); ok {
-			return v
-		}
-	}
 	v := s.Eval(d.Value)
 	if s.outcome() != OK {
 		return cty.DynamicVal
