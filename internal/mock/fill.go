@@ -13,7 +13,7 @@ import (
 
 // filler puts values where a provider decides.
 type filler struct {
-	of      *Object
+	of      string // the object's address
 	unknown bool // what is decided is not known yet
 	nulls   bool // what is computed and not configured is decided; otherwise only what is unknown
 	deep    int  // how many nested attributes and blocks are around
@@ -157,7 +157,7 @@ func (f *filler) zero(t cty.Type, path cty.Path) cty.Value {
 // word is a text for a place in the object.
 func (f *filler) word(path cty.Path) string {
 	const letters = "abcdefghijklmnopqrstuvwxyz0123456789"
-	sum := sha256.Sum256([]byte(f.of.Of.String() + " " + mark.PathString(path)))
+	sum := sha256.Sum256([]byte(f.of + " " + mark.PathString(path)))
 	var b strings.Builder
 	for _, c := range sum[:8] {
 		b.WriteByte(letters[int(c)%len(letters)])

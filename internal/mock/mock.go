@@ -112,7 +112,7 @@ func (o *Object) Plan(ctx context.Context, req provider.PlanRequest) (provider.P
 	if proposed.IsNull() || !prior.IsNull() {
 		return resp, nil
 	}
-	f := filler{of: o, unknown: !o.Answer.Known, nulls: true}
+	f := filler{of: o.Of.String(), unknown: !o.Answer.Known, nulls: true}
 	planned := f.block(s.Block, proposed, config, o.Answer.Given, nil)
 	if f.err != nil {
 		return provider.PlanResponse{}, o.refused(f.err)
@@ -135,7 +135,7 @@ func (o *Object) Apply(ctx context.Context, req provider.ApplyRequest) (provider
 	if planned.IsNull() {
 		return resp, nil
 	}
-	f := filler{of: o}
+	f := filler{of: o.Of.String()}
 	made := f.block(s.Block, planned, planned, o.Answer.Given, nil)
 	if f.err != nil {
 		return provider.ApplyResponse{}, o.refused(f.err)
@@ -150,7 +150,7 @@ func (o *Object) Import(ctx context.Context, req provider.ImportRequest) (provid
 	if ds.HasErrors() {
 		return provider.ImportResponse{}, ds
 	}
-	f := filler{of: o, nulls: true}
+	f := filler{of: o.Of.String(), nulls: true}
 	empty := s.Empty()
 	made := f.block(s.Block, empty, empty, o.Answer.Given, nil).AsValueMap()
 	if id := s.Attr("id"); id != nil && id.Type == cty.String && req.ID != "" {
@@ -203,7 +203,7 @@ func (o *Object) result(ctx context.Context, mode addr.Mode, typ string, config 
 	if err != nil {
 		return provider.Dynamic{}, failed(err)
 	}
-	f := filler{of: o, nulls: true}
+	f := filler{of: o.Of.String(), nulls: true}
 	made := f.block(s.Block, v, v, o.Answer.Given, nil)
 	if f.err != nil {
 		return provider.Dynamic{}, o.refused(f.err)
