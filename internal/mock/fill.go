@@ -14,9 +14,9 @@ import (
 // filler puts values where a provider decides.
 type filler struct {
 	of      string // the object's address
-	unknown bool // what is decided is not known yet
-	nulls   bool // what is computed and not configured is decided; otherwise only what is unknown
-	deep    int  // how many nested attributes and blocks are around
+	unknown bool   // what is decided is not known yet
+	nulls   bool   // what is computed and not configured is decided; otherwise only what is unknown
+	deep    int    // how many nested attributes and blocks are around
 	err     error
 }
 

@@ -150,6 +150,3 @@ type compiled struct {
 	diags   []diag.Diagnostic
 	ok      bool
 }
-
-// Key is what the module of a run is installed as: no module of a configuration can be called so.
-func Key(f *testfile.File, r *testfile.Run) string { return "test." + f.Name + "." + r.Name }

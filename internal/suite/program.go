@@ -24,7 +24,7 @@ func (x *execution) module(r *Run, bag *diag.Bag) (*config.Tree, string, bool) {
 	if r.Module == nil {
 		return x.suite.Root, "", true
 	}
-	key := Key(x.file.File, r.Run)
+	key := testfile.Key(x.file.File, r.Run)
 	tree, ok := x.suite.Load(key, r.Module, bag)
 	if !ok {
 		return nil, "", false

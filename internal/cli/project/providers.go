@@ -111,7 +111,7 @@ func doubtful(tree *config.Tree) map[addr.Provider]bool {
 func (p *Project) Needs() []fetch.Need {
 	by := map[addr.Provider]*fetch.Need{}
 	var order []addr.Provider
-	p.Tree.Root.Walk(func(n *config.Node) {
+	p.All().Walk(func(n *config.Node) {
 		for _, local := range names(n.Module.Required) {
 			r := n.Module.Required[local]
 			if by[r.Source] == nil {

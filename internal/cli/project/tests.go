@@ -3,9 +3,11 @@ package project
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/config/testfile"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
@@ -18,24 +20,73 @@ import (
 // What tests need of a working directory: other modules than its own, as they say.
 
 // CollectForTests gathers the values of root variables, with those of the files of values that lie beside tests.
-func (p *Project) CollectForTests(dir string) bool {
+func (p *Project) CollectForTests() bool {
 	ok := p.Vars.Collect()
-	for _, f := range config.ValueFiles(dir, p.LoadOptions()) {
+	for _, f := range config.ValueFiles(p.testDirs()[1], p.LoadOptions()) {
 		ok = p.Vars.fromFile(f) && ok
 	}
 	return ok
 }
 
+// testDirs are the directories of test files: that of the root module, and the one that is meant for them.
+func (p *Project) testDirs() []string { return []string{p.Root, p.Call.Path(p.Options.Tests)} }
+
+// ReadTests reads the test files; found says whether there is a directory for them.
+func (p *Project) ReadTests() (files []*testfile.File, found bool) {
+	files, dirs := testfile.Read(p.testDirs(), p.LoadOptions(), p.Call.Sources, p.Bag)
+	return files, dirs[1]
+}
+
+// LoadTests loads the modules of tests, for what concerns all modules: installing them and what they require.
+func (p *Project) LoadTests(files []*testfile.File) bool {
+	root := *p.Tree.Root
+	root.Children = maps.Clone(root.Children)
+	ok := !p.Bag.HasErrors()
+	for _, f := range files {
+		for _, r := range f.Runs {
+			if r.Module == nil {
+				continue
+			}
+			key := testfile.Key(f, r)
+			tree, good := p.LoadForTest(key, r.Module, p.Bag)
+			if ok = ok && good; good {
+				root.Children[key] = below(tree.Root, &root, addr.Module{}.Child(key))
+			}
+		}
+	}
+	p.tested = &root
+	return ok
+}
+
+// below is a copy of a module with those that it calls, at another place.
+func below(n, parent *config.Node, at addr.Module) *config.Node {
+	twin := *n
+	twin.Path, twin.Parent, twin.Children = at, parent, map[string]*config.Node{}
+	for name, child := range n.Children {
+		twin.Children[name] = below(child, &twin, at.Child(name))
+	}
+	return &twin
+}
+
+// All is the root module with all that it calls, and those that tests call if they were loaded.
+func (p *Project) All() *config.Node {
+	if p.tested != nil {
+		return p.tested
+	}
+	return p.Tree.Root
+}
+
 // LoadForTest loads the module that a run tests, and those that it calls; key is what it is installed as.
 func (p *Project) LoadForTest(key string, call *config.Call, bag *diag.Bag) (*config.Tree, bool) {
 	top := addr.Module{}.Child(key)
-	dir, _, _, ok := p.resolve(top, call, p.Tree.Root, bag)
+	dir, source, version, ok := p.resolve(top, call, p.Tree.Root, bag)
 	if !ok {
 		return nil, false
 	}
 	tree, ok := config.LoadTree(dir, p.LoadOptions(), func(path addr.Module, call *config.Call, parent *config.Node, bag *diag.Bag) (string, string, string, bool) {
 		return p.resolve(top.Join(path), call, parent, bag)
 	}, bag)
+	tree.Root.Source, tree.Root.Version = source, version
 	p.Call.Sources.Adopt(tree.Sources)
 	return tree, ok
 }
@@ -43,7 +94,7 @@ func (p *Project) LoadForTest(key string, call *config.Call, bag *diag.Bag) (*co
 // CompileForTest makes a program of a configuration other than that of the working directory.
 func (p *Project) CompileForTest(ctx context.Context, e *engine.Engine, tree *config.Tree, bag *diag.Bag) (*program.Program, bool) {
 	other := *p
-	other.Tree, other.Bag, other.Engine = tree, bag, e
+	other.Tree, other.tested, other.Bag, other.Engine = tree, nil, bag, e
 	installed := other.Installed()
 	o := other.OptionsForTest(tree.Root.Module.Dir)
 	o.Applying = false

@@ -31,9 +31,14 @@ is checked.
 This makes real infrastructure, and destroys it when a file is over. What
 cannot be destroyed is listed, and its state is written to
 errored_test.tfstate.`,
+	Examples: [][2]string{
+		{"lethe test", "Run all test files"},
+		{"lethe test -filter=tests/names.tftest.hcl -verbose", "Run one of them, and show its plans and states"},
+		{"lethe test -junit-xml=report.xml", "Write a report for those who collect them"},
+	},
 	Setup: base.Flags(func(c *base.Call, f *flags) {
 		c.Flags.Var(&f.filter, "filter", "Run only this test `file`. May be given many times.")
-		c.Flags.StringVar(&f.dir, "test-directory", "tests", "The `directory` of test files.")
+		f.TestsFlag(c)
 		c.Flags.BoolVar(&f.verbose, "verbose", false, "Print the plan or the state of each run.")
 		c.Flags.StringVar(&f.junit, "junit-xml", "", "Write a report in the form of JUnit to this `file`.")
 		c.Flags.StringVar(&f.cloud, "cloud-run", "", "Not supported: tests run on this machine. The `source` of a module.")
@@ -48,7 +53,6 @@ errored_test.tfstate.`,
 type flags struct {
 	project.Options
 	filter  base.List
-	dir     string
 	verbose bool
 	junit   string
 	cloud   string
@@ -127,15 +131,15 @@ func reporter(p *project.Project, f *flags) suite.Reporter {
 // prepare reads the configuration and the test files, and reports all that is wrong with them: then nothing is run.
 func prepare(ctx context.Context, p *project.Project, f *flags) (*suite.Suite, bool) {
 	loaded := p.Load()
-	files, found := testfile.Read([]string{p.Root, p.Call.Path(f.dir)}, p.LoadOptions(), p.Call.Sources, p.Bag)
-	if !found[1] && f.dir != "tests" {
-		p.Bag.Add(diag.Warningf("Test directory does not exist", "Requested test directory %s does not exist.", f.dir))
+	files, found := p.ReadTests()
+	if !found && f.Tests != "tests" {
+		p.Bag.Add(diag.Warningf("Test directory does not exist", "Requested test directory %s does not exist.", f.Tests))
 	}
 	files, chosen := filtered(p, f.filter, files)
-	if !loaded || p.Bag.HasErrors() || !chosen {
+	if !loaded || p.Bag.HasErrors() || !chosen || !p.LoadTests(files) {
 		return nil, false
 	}
-	if !p.CollectForTests(p.Call.Path(f.dir)) || !p.Compile(ctx, vet.CheckOptions{}) {
+	if !p.CollectForTests() || !p.Compile(ctx, vet.CheckOptions{}) {
 		return nil, false
 	}
 	p.Applying = true

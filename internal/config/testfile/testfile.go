@@ -6,6 +6,9 @@
 package testfile
 
 import (
+	"path/filepath"
+	"strings"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
@@ -96,4 +99,13 @@ type Override struct {
 	Values hcl.Expression // nil: nothing is said
 	During During
 	Range  diag.Range
+}
+
+// Key is what the module of a run is installed as, as Terraform has it: test.FILE.RUN.
+func Key(f *File, r *Run) string {
+	name := f.Name
+	for _, s := range config.TestSuffixes {
+		name = strings.TrimSuffix(name, s)
+	}
+	return "test." + strings.ReplaceAll(filepath.ToSlash(name), "/", ".") + "." + r.Name
 }
