@@ -107,6 +107,14 @@ func doubtful(tree *config.Tree) map[addr.Provider]bool {
 	return out
 }
 
+// All is the root module with all that it calls, and those that tests call if they were loaded.
+func (p *Project) All() *config.Node {
+	if p.tested != nil {
+		return p.tested
+	}
+	return p.Tree.Root
+}
+
 // Needs are the providers that the configuration requires.
 func (p *Project) Needs() []fetch.Need {
 	by := map[addr.Provider]*fetch.Need{}

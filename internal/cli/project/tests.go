@@ -68,14 +68,6 @@ func below(n, parent *config.Node, at addr.Module) *config.Node {
 	return &twin
 }
 
-// All is the root module with all that it calls, and those that tests call if they were loaded.
-func (p *Project) All() *config.Node {
-	if p.tested != nil {
-		return p.tested
-	}
-	return p.Tree.Root
-}
-
 // LoadForTest loads the module that a run tests, and those that it calls; key is what it is installed as.
 func (p *Project) LoadForTest(key string, call *config.Call, bag *diag.Bag) (*config.Tree, bool) {
 	top := addr.Module{}.Child(key)
