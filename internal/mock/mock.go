@@ -109,13 +109,16 @@ func (o *Object) Plan(ctx context.Context, req provider.PlanRequest) (provider.P
 		return provider.PlanResponse{}, failed(err)
 	}
 	resp := provider.PlanResponse{Planned: req.Proposed, Private: req.Private, Identity: req.Identity}
-	if proposed.IsNull() || !prior.IsNull() {
+	if proposed.IsNull() {
 		return resp, nil
 	}
-	f := filler{of: o.Of.String(), unknown: !o.Answer.Known, nulls: true}
-	planned := f.block(s.Block, proposed, config, o.Answer.Given, nil)
-	if f.err != nil {
-		return provider.PlanResponse{}, o.refused(f.err)
+	planned := s.NullWriteOnly(proposed)
+	if prior.IsNull() {
+		f := filler{of: o.Of.String(), unknown: !o.Answer.Known, nulls: true}
+		planned = f.block(s.Block, planned, config, o.Answer.Given, nil)
+		if f.err != nil {
+			return provider.PlanResponse{}, o.refused(f.err)
+		}
 	}
 	resp.Planned, ds = encoded(s, planned)
 	return resp, ds

@@ -8,6 +8,7 @@
 //	values.go     gets its values: of the command line, the file and the run, which may use outputs of earlier runs
 //	run.go        is planned and applied by the engine; no machinery of that is here
 //	verdict.go    is judged: assertions, failures that were expected, secrets that leaked
+//	leases.go     what became of leases, which assertions can be about; leaks.go looks for canaries
 //	cleanup.go    leaves a state behind, which is destroyed when the file is over; what cannot be is written down
 //
 // What happens is told to a Reporter (package view/testview).
@@ -79,6 +80,7 @@ type Run struct {
 	Because  *Run             // the earlier run whose error made this one be skipped; nil: an interrupt did
 	Planned  *plan.Plan       // nil where planning failed
 	State    *state.Snapshot  // after an apply; nil without one
+	Log      string           // what was logged; only where canaries are looked for
 	program  *program.Program // nil before it is compiled
 }
 
@@ -114,6 +116,12 @@ type Reporter interface {
 	Summary(s Summary)
 }
 
+// Document is a text in which canaries are looked for.
+type Document struct {
+	Name string // as in "the state"
+	Text string
+}
+
 // Suite is what to run, and what to run it with.
 type Suite struct {
 	Files    []*testfile.File
@@ -131,6 +139,10 @@ type Suite struct {
 	Compile func(ctx context.Context, e *engine.Engine, tree *config.Tree, bag *diag.Bag) (*program.Program, bool)
 	// Options are those of walks through a configuration in a directory, without variables.
 	Options func(dir string) frame.Options
+	// Logged gives what was logged since it was last asked.
+	Logged func() string
+	// Documents are what a run leaves at rest and shows, for canaries to be looked for.
+	Documents func(r *Run) []Document
 	// Write keeps a state that could not be destroyed, and says where.
 	Write func(s *state.Snapshot) (file string, err error)
 

@@ -98,18 +98,15 @@ func (e *evaluation) warnTarget(o *testfile.Override) {
 	e.bag.Add(diag.Warningf("Invalid override target", "The override target %s does not exist within the configuration under test. This could indicate a typo in the target address or an unnecessary override.", o.Target).At(o.Range))
 }
 
-// doubles evaluates what answers in the place of providers, nil if nothing does.
+// doubles evaluates what answers in the place of providers.
 func (e *evaluation) doubles(v *variant, tree *config.Tree) *doubles {
-	d := &doubles{mocks: map[addr.ProviderConfig]*mocked{}}
+	d := &doubles{mocks: map[addr.ProviderConfig]*mocked{}, leases: &leaseLog{now: e.x.suite.Now, of: map[addr.Instance]*leaseRecord{}}}
 	for name, m := range v.mocks {
 		p := tree.Root.Provider(name.Local)
 		d.mocks[addr.ProviderConfig{Provider: p, Alias: name.Alias}] = e.mocked(m, p)
 	}
 	d.overrides = e.overrides(e.run.Overrides, testfile.DuringApply, tree)
 	d.overrides = append(d.overrides, e.overrides(e.x.file.Overrides, testfile.DuringApply, nil)...)
-	if len(d.mocks)+len(d.overrides) == 0 {
-		return nil
-	}
 	return d
 }
 
@@ -169,6 +166,7 @@ func declares(tree *config.Tree, r addr.Resource) bool {
 type doubles struct {
 	mocks     map[addr.ProviderConfig]*mocked
 	overrides []override
+	leases    *leaseLog
 }
 
 var _ run.Doubles = (*doubles)(nil)
@@ -203,6 +201,14 @@ func (d *doubles) Provider(config addr.ProviderInstance) provider.Provider {
 // Object implements run.Doubles. An override of the run goes before one of the file, that before one of the mock, and
 // that before what the mock says of the type.
 func (d *doubles) Object(i addr.Instance, p provider.Provider) provider.Provider {
+	p = d.double(i, p)
+	if i.Mode == addr.Ephemeral {
+		return &watched{p, i, d.leases}
+	}
+	return p
+}
+
+func (d *doubles) double(i addr.Instance, p provider.Provider) provider.Provider {
 	var of *mocked
 	for _, m := range d.mocks {
 		if provider.Provider(m.provider) == p {

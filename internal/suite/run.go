@@ -16,6 +16,7 @@ import (
 func (x *execution) run(ctx context.Context, r *Run) {
 	var bag diag.Bag
 	v := &verdict{x: x, run: r}
+	x.suite.Logged() // what comes before is no business of this run
 	x.do(ctx, r, v, &bag)
 	v.close(&bag)
 }
@@ -67,7 +68,8 @@ func (x *execution) do(ctx context.Context, r *Run, v *verdict, bag *diag.Bag) {
 		return
 	}
 	if ok || v.onlyExpected(bag) && ctx.Err() == nil {
-		v.judge(l, bag)
+		d.leases.lend(l)
+		v.judge(l, d.leases, bag)
 	}
 	x.outputs[r.Name] = l.outputs()
 }
@@ -76,9 +78,7 @@ func (x *execution) do(ctx context.Context, r *Run, v *verdict, bag *diag.Bag) {
 func (x *execution) engine(d *doubles) *engine.Engine {
 	settings := x.suite.Engine.Settings
 	settings.Supply, settings.Sink, settings.KeepSessions = nil, event.Discard, true
-	if d != nil {
-		settings.Doubles = d
-	}
+	settings.Doubles = d
 	return x.suite.Engine.With(settings)
 }
 

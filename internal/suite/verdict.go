@@ -20,9 +20,9 @@ type verdict struct {
 }
 
 // judge evaluates what has to be true.
-func (v *verdict) judge(l look, bag *diag.Bag) {
+func (v *verdict) judge(l look, leases *leaseLog, bag *diag.Bag) {
 	names := v.x.names()
-	names["output"] = l.outputs()
+	names["output"], names["lease"] = l.outputs(), leases.object(l.frame.Program())
 	for _, a := range v.run.Asserts {
 		var said diag.Bag
 		result := l.frame.Holds(a, names, l.face, &said)
@@ -32,10 +32,11 @@ func (v *verdict) judge(l look, bag *diag.Bag) {
 		}
 		bag.Take(&said)
 	}
+	v.leaks(l, names, bag)
 }
 
 // asserted are the names that assertions may use beside the declarations of the module.
-var asserted = []string{"run", "output"}
+var asserted = []string{"run", "output", "lease"}
 
 // sound reports whether what a run asserts can be evaluated at all: nothing is made for one that cannot.
 func sound(r *Run, p *program.Program, bag *diag.Bag) bool {
@@ -44,6 +45,10 @@ func sound(r *Run, p *program.Program, bag *diag.Bag) bool {
 		_, test := p.Root().Expression(a.Condition, program.AllowedRefs{Names: asserted}, "", bag)
 		_, message := p.Root().Expression(a.Message, program.AllowedRefs{Names: asserted}, "", bag)
 		ok = ok && test && message
+	}
+	for _, c := range r.NoLeak {
+		_, good := p.Root().Expression(c.Expr, program.AllowedRefs{Names: asserted}, "", bag)
+		ok = ok && good
 	}
 	return ok
 }
@@ -74,7 +79,7 @@ func (v *verdict) close(bag *diag.Bag) {
 		r.Diags = append(r.Diags, d)
 		switch {
 		case d.Severity != diag.Error:
-		case d.Summary == assertionFailed:
+		case d.Summary == assertionFailed || d.Summary == leaked:
 			r.Status = max(r.Status, Fail)
 		default:
 			r.Status = Error

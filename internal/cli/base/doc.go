@@ -105,6 +105,7 @@ type Call struct {
 	Secrets  *secret.Set
 	UI       *Screen
 	Stops    Stops
+	Heard    func(string)   // gets each line of the log as well; nil: nothing listens
 	Work     *engine.Engine // what is under way; nil before there is any
 
 	ends []func()

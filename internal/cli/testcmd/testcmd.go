@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
@@ -143,11 +145,33 @@ func prepare(ctx context.Context, p *project.Project, f *flags) (*suite.Suite, b
 		return nil, false
 	}
 	p.Applying = true
+	log := &logged{}
+	p.Call.Heard = log.add
 	return &suite.Suite{
 		Files: files, Root: p.Tree, Given: p.Vars.Given, Engine: p.Engine, Now: p.Call.Now, Sources: p.Call.Sources,
 		Cleanup: p.Call.Stops.Abandon, Load: p.LoadForTest, Compile: p.CompileForTest, Options: p.OptionsForTest,
-		Write: writer(p),
+		Write: writer(p), Logged: log.take, Documents: func(r *suite.Run) []suite.Document { return testview.Documents(r, options(p, f)) },
 	}, true
+}
+
+// logged is what is logged.
+type logged struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logged) add(line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text.WriteString(line + "\n")
+}
+
+func (l *logged) take() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text := l.text.String()
+	l.text.Reset()
+	return text
 }
 
 // filtered are the files that are to be run, all of them without a filter.
