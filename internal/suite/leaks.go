@@ -21,19 +21,19 @@ type canary struct {
 	texts []string
 }
 
-// leaks looks for the canaries of a run.
-func (v *verdict) leaks(l look, names map[string]cty.Value, bag *diag.Bag) {
+// leaks looks for the canaries of a run, in what is seen as names say.
+func (s *Suite) leaks(r *Run, l look, names map[string]cty.Value, bag *diag.Bag) {
 	var all []*canary
-	for _, c := range v.run.NoLeak {
-		if found, ok := v.canary(c, l, names, bag); ok {
+	for _, c := range r.NoLeak {
+		if found, ok := s.canary(c, l, names, bag); ok {
 			all = append(all, found)
 		}
 	}
 	if len(all) == 0 {
 		return
 	}
-	v.run.Log = v.x.suite.Logged()
-	for _, d := range v.x.suite.Documents(v.run) {
+	r.Log = s.Logged()
+	for _, d := range s.Documents(r) {
 		for _, c := range all {
 			if slices.ContainsFunc(c.texts, func(text string) bool { return secret.Holds(d.Text, text) }) {
 				bag.Add(diag.Errorf(leaked, "The value of %s was found in %s.", c.name, d.Name).At(c.of.Range))
@@ -49,7 +49,7 @@ const leaked = "Secret leaked"
 const shortestCanary = 4
 
 // canary evaluates what is not to be found.
-func (v *verdict) canary(c *testfile.Canary, l look, names map[string]cty.Value, bag *diag.Bag) (*canary, bool) {
+func (s *Suite) canary(c *testfile.Canary, l look, names map[string]cty.Value, bag *diag.Bag) (*canary, bool) {
 	value, outcome := l.frame.Eval(c.Expr, frame.Scope{Decl: frame.Nowhere, Names: names}, l.face, bag)
 	refuse := func(why string) (*canary, bool) {
 		bag.Add(diag.Errorf("Invalid canary", "Nothing can be looked for: the value %s.", why).At(c.Range))
@@ -62,8 +62,8 @@ func (v *verdict) canary(c *testfile.Canary, l look, names map[string]cty.Value,
 		return refuse("is not known in this run. A lease is opened only where something receives it")
 	}
 	out := &canary{of: c, name: "expect_no_leak"}
-	if s := v.x.suite.Sources; s != nil {
-		if snippet, ok := s.Snippet(c.Range, nil); ok {
+	if s.Sources != nil {
+		if snippet, ok := s.Sources.Snippet(c.Range, nil); ok {
 			out.name = strings.TrimSpace(snippet.Code[snippet.Start:snippet.End])
 		}
 	}

@@ -57,6 +57,7 @@ type variant struct {
 	providers map[config.ProviderName]*config.Provider
 	mocks     map[config.ProviderName]*testfile.Mock
 	variables []string
+	declared  map[string]*config.Variable          // by the file
 	modules   map[addr.Module]map[string]cty.Value // outputs of modules that are overridden
 	text      string                               // different for variants that differ
 }
@@ -77,6 +78,9 @@ func (v *variant) root(m *config.Module) *config.Module {
 	}
 	root.Variables = maps.Clone(root.Variables)
 	for _, name := range v.variables {
+		if root.Variables[name] = v.declared[name]; root.Variables[name] != nil {
+			continue
+		}
 		root.Variables[name] = &config.Variable{Name: name, Type: cty.DynamicPseudoType, Nullable: true, Default: cty.NullVal(cty.DynamicPseudoType)}
 	}
 	return &root
@@ -85,7 +89,7 @@ func (v *variant) root(m *config.Module) *config.Module {
 // variant finds out what the file of a run changes about a module: what a providers argument passes under its names, or
 // else all that the module requires.
 func (x *execution) variant(r *Run, tree *config.Tree) *variant {
-	v := &variant{providers: map[config.ProviderName]*config.Provider{}, mocks: map[config.ProviderName]*testfile.Mock{}}
+	v := &variant{declared: x.file.Declared, providers: map[config.ProviderName]*config.Provider{}, mocks: map[config.ProviderName]*testfile.Mock{}}
 	m := tree.Root.Module
 	pass := func(child, parent config.ProviderName) {
 		if p := x.file.Providers[parent]; p != nil {
@@ -129,7 +133,7 @@ func (x *execution) variant(r *Run, tree *config.Tree) *variant {
 		_, given := x.file.Variables[name]
 		_, global := x.suite.Given[name]
 		_, ofRun := r.Variables[name]
-		if m.Variables[name] == nil && (given || global || ofRun || strings.HasPrefix(name, testfile.RunVariable(""))) {
+		if m.Variables[name] == nil && (given || global || ofRun || x.file.Declared[name] != nil || strings.HasPrefix(name, testfile.RunVariable(""))) {
 			v.variables = append(v.variables, name)
 		}
 	}

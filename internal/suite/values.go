@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -60,13 +61,15 @@ func (x *execution) add(given map[string]frame.Given, values map[string]*testfil
 func (x *execution) static(given map[string]frame.Given, declared *config.Module) *frame.StaticFrame {
 	m := &config.Module{Dir: declared.Dir, Variables: map[string]*config.Variable{}}
 	for name := range given {
-		if m.Variables[name] = declared.Variables[name]; m.Variables[name] == nil {
+		if m.Variables[name] = cmp.Or(x.file.Declared[name], declared.Variables[name]); m.Variables[name] == nil {
 			m.Variables[name] = &config.Variable{Name: name, Type: cty.DynamicPseudoType, Nullable: true, Default: cty.NilVal}
 		}
 	}
-	for name, v := range declared.Variables {
-		if m.Variables[name] == nil && v.Default != cty.NilVal {
-			m.Variables[name] = v
+	for _, all := range []map[string]*config.Variable{x.file.Declared, declared.Variables} {
+		for name, v := range all {
+			if m.Variables[name] == nil && v.Default != cty.NilVal {
+				m.Variables[name] = v
+			}
 		}
 	}
 	return frame.Static(m, given, x.suite.Options(declared.Dir))

@@ -89,8 +89,9 @@ type Project struct {
 
 // Variables are the values of root variables.
 type Variables struct {
-	Given   map[string]frame.Given // nil before Collect
-	answers map[string]frame.Given // what was asked for
+	Given   map[string]frame.Given      // nil before Collect
+	wanted  map[string]*config.Variable // by test files, beside those that the root module declares
+	answers map[string]frame.Given      // what was asked for
 	p       *Project
 }
 

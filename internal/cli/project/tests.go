@@ -19,11 +19,23 @@ import (
 
 // What tests need of a working directory: other modules than its own, as they say.
 
-// CollectForTests gathers the values of root variables, with those of the files of values that lie beside tests.
-func (p *Project) CollectForTests() bool {
+// CollectForTests gathers the values of root variables and of those that test files want beside them, with the files of
+// values that lie beside tests. What nothing declares is read as a value if it is one, else as text.
+func (p *Project) CollectForTests(files []*testfile.File) bool {
+	p.Vars.wanted = map[string]*config.Variable{}
+	for _, f := range files {
+		maps.Copy(p.Vars.wanted, f.Wanted())
+	}
 	ok := p.Vars.Collect()
 	for _, f := range config.ValueFiles(p.testDirs()[1], p.LoadOptions()) {
 		ok = p.Vars.fromFile(f) && ok
+	}
+	for name, g := range p.Vars.Given {
+		if of := p.Vars.Declared(name); g.IsText && of == p.Vars.wanted[name] && !of.TypeGiven {
+			if v, ok := config.ParseValue(name, g.Text, p.Limits, &diag.Bag{}); ok {
+				p.Vars.Given[name] = frame.Given{Value: v, From: g.From}
+			}
+		}
 	}
 	return ok
 }

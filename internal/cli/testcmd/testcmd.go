@@ -44,6 +44,7 @@ errored_test.tfstate.`,
 		c.Flags.BoolVar(&f.verbose, "verbose", false, "Print the plan or the state of each run.")
 		c.Flags.StringVar(&f.junit, "junit-xml", "", "Write a report in the form of JUnit to this `file`.")
 		c.Flags.StringVar(&f.cloud, "cloud-run", "", "Not supported: tests run on this machine. The `source` of a module.")
+		c.Flags.Int("run-parallelism", 1, "Accepted for compatibility: runs run one after the other. How `many` may run at once.")
 		c.Flags.IntVar(&f.Parallelism, "parallelism", 10, "How `many` provider calls may run at once.")
 		f.VarFlags(c)
 		f.WarningFlags(c)
@@ -141,7 +142,7 @@ func prepare(ctx context.Context, p *project.Project, f *flags) (*suite.Suite, b
 	if !loaded || p.Bag.HasErrors() || !chosen || !p.LoadTests(files) {
 		return nil, false
 	}
-	if !p.CollectForTests() || !p.Compile(ctx, vet.CheckOptions{}) {
+	if !p.CollectForTests(files) || !p.Compile(ctx, vet.CheckOptions{}) {
 		return nil, false
 	}
 	p.Applying = true

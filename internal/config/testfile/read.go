@@ -40,7 +40,7 @@ func Read(dirs []string, o config.Options, sources *diag.Sources, bag *diag.Bag)
 func (r *reader) read(body hcl.Body) {
 	content, _ := r.Content(body, fileSchema)
 	runs := map[string]*Run{}
-	var providers hcl.Blocks
+	var providers, variables hcl.Blocks
 	for _, b := range content.Blocks {
 		switch b.Type {
 		case "run":
@@ -57,13 +57,15 @@ func (r *reader) read(body hcl.Body) {
 			providers = append(providers, b)
 		case "mock_provider":
 			r.mockProvider(b)
-		case "variable", "test":
-			r.unsupported(b)
+		case "variable":
+			variables = append(variables, b)
+		case "test":
+			r.test(b)
 		default:
 			r.file.Overrides = r.override(b, r.file.Overrides)
 		}
 	}
-	r.file.Providers = r.Module(providers).Providers
+	r.file.Providers, r.file.Declared = r.Module(providers).Providers, r.Module(variables).Variables
 	for _, p := range r.file.Providers {
 		if !liftRuns(p) {
 			r.Bag.Add(diag.Errorf("Unsupported in test files", "In JSON syntax, the settings of a provider cannot refer to runs. Write the test file in native syntax.").At(p.Range))

@@ -23,6 +23,15 @@ func (r *reader) unsupported(b *hcl.Block) {
 	r.Bag.Add(diag.Errorf("Unsupported in test files", "A block of type %q in a test file is not supported yet. Remove it to run the other tests.", b.Type).At(config.Place(b)))
 }
 
+var testSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "parallel"}}}
+
+// test reads a test block. That runs may run at once is accepted, and changes nothing: they run one after the other.
+func (r *reader) test(b *hcl.Block) {
+	content, _ := r.Content(b.Body, testSchema)
+	var parallel bool
+	r.Bool(content.Attributes["parallel"], &parallel)
+}
+
 // variables reads a variables block.
 func (r *reader) variables(b *hcl.Block, into map[string]*Value) {
 	attrs, ds := b.Body.JustAttributes()

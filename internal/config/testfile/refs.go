@@ -1,10 +1,13 @@
 package testfile
 
 import (
+	"maps"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // Refs are the names that expressions of a test file refer to, each with one place where it stands.
@@ -68,6 +71,31 @@ func ProviderRefs(p *config.Provider) Refs {
 		r.add(a.Expr)
 	}
 	return r
+}
+
+// Wanted are the variables that the expressions of a file refer to, as its variable blocks have them: those that it does
+// not declare take anything.
+func (f *File) Wanted() map[string]*config.Variable {
+	r := Refs{}
+	for _, v := range f.Variables {
+		r.add(v.Expr)
+	}
+	for _, p := range f.Providers {
+		maps.Copy(r, ProviderRefs(p))
+	}
+	for _, run := range f.Runs {
+		maps.Copy(r, run.AssertRefs())
+		for _, v := range run.Variables {
+			r.add(v.Expr)
+		}
+	}
+	out := maps.Clone(f.Declared)
+	for ref, at := range r {
+		if ref.Root == "var" && out[ref.Name] == nil {
+			out[ref.Name] = &config.Variable{Name: ref.Name, Type: cty.DynamicPseudoType, Nullable: true, Default: cty.NilVal, Range: at}
+		}
+	}
+	return out
 }
 
 // RunVariable is the name of the variable that stands for the outputs of a run in the settings of providers: no

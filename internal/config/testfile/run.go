@@ -29,11 +29,11 @@ func (r *reader) run(b *hcl.Block) *Run {
 	run := &Run{Name: b.Labels[0], Range: config.Place(b), Variables: map[string]*Value{}}
 	r.Name(b, "Invalid run block name")
 	content, _ := r.Content(b.Body, runSchema)
-	for _, name := range []string{"parallel", "skip_cleanup"} {
-		if a := content.Attributes[name]; a != nil {
-			r.Bag.Add(diag.Errorf("Unsupported in test files", "The argument %q of a run is not supported yet. Remove it to run this test.", name).At(a.NameRange))
-		}
+	if a := content.Attributes["skip_cleanup"]; a != nil {
+		r.Bag.Add(diag.Errorf("Unsupported in test files", "The argument \"skip_cleanup\" of a run is not supported yet: what a test makes is destroyed. Remove it to run this test.").At(a.NameRange))
 	}
+	var parallel bool // it may run at once with others, which it need not
+	r.Bool(content.Attributes["parallel"], &parallel)
 	if a := content.Attributes["command"]; a != nil {
 		word := r.Word(a)
 		if run.Plan = word == "plan"; word != "apply" && word != "plan" {

@@ -20,6 +20,7 @@ type File struct {
 	Name      string                                   // as messages show it
 	Dir       string                                   // where it lies; as given to Read
 	Variables map[string]*Value                        // of its variables blocks
+	Declared  map[string]*config.Variable              // of its variable blocks: what values from outside have to be
 	Providers map[config.ProviderName]*config.Provider // settings of providers for all runs
 	Mocks     map[config.ProviderName]*Mock            // what stands in for providers in all runs
 	Overrides []*Override                              // for all runs
