@@ -21,7 +21,7 @@ import (
 type evaluation struct {
 	x      *execution
 	run    *Run
-	static *frame.StaticFrame
+	static func() *frame.StaticFrame
 	bag    *diag.Bag
 	ok     bool
 }
@@ -37,11 +37,12 @@ func (e *evaluation) object(values testfile.Expression, mode addr.Mode, what str
 		e.ok = false
 		return cty.NilVal
 	}
-	if !e.x.known(testfile.RefsOf(values), e.run, e.bag) {
+	refs := testfile.RefsOf(values)
+	if !e.x.known(refs, e.run, e.bag) {
 		e.ok = false
 		return cty.NilVal
 	}
-	v, ok := e.static.EvalWith(values, what, e.x.names(), e.bag)
+	v, ok := e.static().EvalWith(values, what, e.x.names(refs), e.bag)
 	switch {
 	case !ok:
 		e.ok = false

@@ -2,6 +2,7 @@ package suite
 
 import (
 	"context"
+	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -33,7 +34,7 @@ func (x *execution) do(ctx context.Context, r *Run, v *verdict, bag *diag.Bag) {
 	if !ok || !x.known(r.AssertRefs(), r, bag) {
 		return
 	}
-	e := &evaluation{x: x, run: r, static: x.static(given, root), bag: bag, ok: true}
+	e := &evaluation{x: x, run: r, static: sync.OnceValue(func() *frame.StaticFrame { return x.static(given, root) }), bag: bag, ok: true}
 	e.modules(changed, tree)
 	d := e.doubles(changed, tree)
 	if !e.ok {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/config/testfile"
@@ -20,8 +21,10 @@ func (x *execution) values(r *Run, m *config.Module, bag *diag.Bag) (map[string]
 	if given == nil {
 		given = map[string]frame.Given{}
 	}
-	for name, v := range x.outputs {
-		given[testfile.RunVariable(name)] = frame.Given{Value: v, From: "the run " + name}
+	for name := range m.Variables {
+		if run, is := testfile.RunOf(name); is && x.outputs[run] != cty.NilVal {
+			given[name] = frame.Given{Value: x.outputs[run], From: "the run " + run}
+		}
 	}
 	ok := x.add(given, x.file.Variables, m, r, bag)
 	ok = x.add(given, r.Variables, m, r, bag) && ok
@@ -43,14 +46,23 @@ func taken(given map[string]frame.Given, m *config.Module) map[string]frame.Give
 // add evaluates the values of a variables block on top of others.
 func (x *execution) add(given map[string]frame.Given, values map[string]*testfile.Value, m *config.Module, r *Run, bag *diag.Bag) bool {
 	ok := true
-	s := x.static(maps.Clone(given), m)
+	before := given
+	if len(values) > 0 {
+		before = maps.Clone(given)
+	}
+	s := sync.OnceValue(func() *frame.StaticFrame { return x.static(before, m) })
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		v := values[name]
-		if !x.known(testfile.RefsOf(v.Expr), r, bag) {
+		if v.Plain != cty.NilVal {
+			given[name] = frame.Given{Value: v.Plain, From: x.file.Name, Range: v.Expr.Range()}
+			continue
+		}
+		refs := testfile.RefsOf(v.Expr)
+		if !x.known(refs, r, bag) {
 			ok = false
 			continue
 		}
-		value, good := s.EvalWith(v.Expr, "the value of "+name, x.names(), bag)
+		value, good := s().EvalWith(v.Expr, "the value of "+name, x.names(refs), bag)
 		ok = ok && good
 		given[name] = frame.Given{Value: value.Join(), From: x.file.Name, Range: v.Expr.Range()}
 	}
@@ -75,9 +87,15 @@ func (x *execution) static(given map[string]frame.Given, declared *config.Module
 	return frame.Static(m, given, x.suite.Options(declared.Dir))
 }
 
-// names are what expressions of the file may use beside variables.
-func (x *execution) names() map[string]cty.Value {
-	return map[string]cty.Value{"run": cty.ObjectVal(x.outputs)}
+// names are what expressions of the file may use beside variables: of the earlier runs, those that they refer to.
+func (x *execution) names(refs testfile.Refs) map[string]cty.Value {
+	runs := map[string]cty.Value{}
+	for ref := range refs {
+		if v, ok := x.outputs[ref.Name]; ok && ref.Root == "run" {
+			runs[ref.Name] = v
+		}
+	}
+	return map[string]cty.Value{"run": cty.ObjectVal(runs)}
 }
 
 // known refuses references to runs that are not over, or not there.

@@ -1,10 +1,12 @@
 package suite
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/config/testfile"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
@@ -21,7 +23,11 @@ type verdict struct {
 
 // judge evaluates what has to be true.
 func (v *verdict) judge(l look, leases *leaseLog, bag *diag.Bag) {
-	names := v.x.names()
+	refs := v.run.AssertRefs()
+	for _, c := range v.run.NoLeak {
+		maps.Copy(refs, testfile.RefsOf(c.Expr))
+	}
+	names := v.x.names(refs)
 	names["output"], names["lease"] = l.outputs(), leases.object(l.frame.Program())
 	for _, a := range v.run.Asserts {
 		var said diag.Bag

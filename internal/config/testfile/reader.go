@@ -2,8 +2,10 @@ package testfile
 
 import (
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/zclconf/go-cty/cty"
 )
 
 var overrideBlocks = []hcl.BlockHeaderSchema{
@@ -42,6 +44,19 @@ func (r *reader) variables(b *hcl.Block, into map[string]*Value) {
 		if first := into[a.Name]; first != nil {
 			r.Bag.Add(diag.Errorf("Duplicate variable value", "The variable %q was given a value at %s already. Give it one.", a.Name, first.Range).At(a.Range))
 		}
-		into[a.Name] = &Value{a.Name, e, a.Range}
+		into[a.Name] = &Value{a.Name, e, literal(e), a.Range}
 	}
+}
+
+// literal is the value of a text, a number or a truth value that is written out, NilVal of anything else.
+func literal(e hclsyntax.Expression) cty.Value {
+	switch x := e.(type) {
+	case *hclsyntax.LiteralValueExpr:
+		return x.Val
+	case *hclsyntax.TemplateExpr:
+		if len(x.Parts) == 1 {
+			return literal(x.Parts[0])
+		}
+	}
+	return cty.NilVal
 }

@@ -2,6 +2,7 @@ package testfile
 
 import (
 	"maps"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -101,6 +102,9 @@ func (f *File) Wanted() map[string]*config.Variable {
 // RunVariable is the name of the variable that stands for the outputs of a run in the settings of providers: no
 // variable of a configuration can be called so.
 func RunVariable(run string) string { return "run." + run }
+
+// RunOf is the run that a variable stands for (see RunVariable); false if it stands for itself.
+func RunOf(variable string) (string, bool) { return strings.CutPrefix(variable, "run.") }
 
 // liftRuns makes references to runs in the settings of a provider references to variables (see RunVariable).
 func liftRuns(p *config.Provider) (ok bool) {

@@ -13,6 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // File is one test file.
@@ -35,6 +36,7 @@ type Expression = hcl.Expression
 type Value struct {
 	Name  string
 	Expr  hcl.Expression
+	Plain cty.Value  // what it is, where that is written out; otherwise NilVal
 	Range diag.Range // the name and the expression
 }
 

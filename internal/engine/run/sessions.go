@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -58,6 +59,19 @@ func (s *Session) stop(pool *provider.Pool) {
 		return
 	}
 	pool.Release(s.Provider)
+}
+
+// keepable reports whether a later walk may go on using the process.
+func (s *Session) keepable() bool {
+	if c, ok := s.Provider.(provider.Crasher); ok && c.Lost() {
+		return false
+	}
+	return s.ok && s.end == nil && !s.Unknown && !s.settings.Has(mark.Ephemeral)
+}
+
+// idle is what is left of a session when the walk is done with it.
+func (s *Session) idle(k sessionKey, now time.Time) idleSession {
+	return idleSession{k.instance, s.settings.Raw, s.Provider, now}
 }
 
 // Sessions are the sessions of one walk.
@@ -307,7 +321,7 @@ func (ss *Sessions) Close(ctx context.Context, bag *diag.Bag) {
 func (ss *Sessions) Keep(ctx context.Context, bag *diag.Bag) {
 	well := !ss.settings.Closed.Has(shortcut.Sessions) && !bag.HasErrors() && ctx.Err() == nil
 	ss.end(func(s *Session) bool {
-		return well && s.ok && s.end == nil && !s.Unknown && !s.settings.Has(mark.Ephemeral)
+		return well && s.keepable()
 	})
 }
 
@@ -321,7 +335,7 @@ func (ss *Sessions) end(stays func(*Session) bool) {
 		switch {
 		case s.Provider == nil || s.shared:
 		case stays(s):
-			left = append(left, idleSession{k.instance, s.settings.Raw, s.Provider, ss.settings.Now()})
+			left = append(left, s.idle(k, ss.settings.Now()))
 		default:
 			end = append(end, func() { s.stop(ss.settings.Pool) })
 		}
@@ -335,7 +349,12 @@ func (ss *Sessions) end(stays func(*Session) bool) {
 
 // Release ends a session, unless another one shares its process.
 func (ss *Sessions) Release(u declared.Use, face frame.Face) {
-	if s := ss.leave(ss.key(u, face)); s != nil {
+	k := ss.key(u, face)
+	switch s := ss.leave(k); {
+	case s == nil:
+	case ss.settings.KeepSessions && s.keepable():
+		ss.handover.idle.leave([]idleSession{s.idle(k, ss.settings.Now())}, true)
+	default:
 		s.stop(ss.settings.Pool)
 	}
 }
