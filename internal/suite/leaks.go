@@ -45,6 +45,15 @@ func (s *Suite) leaks(r *Run, l look, names map[string]cty.Value, bag *diag.Bag)
 // leaked is the title of a canary that was found.
 const leaked = "Secret leaked"
 
+// source is the text at a place.
+func (s *Suite) source(at diag.Range) string {
+	snippet, ok := s.Sources.Snippet(at, nil)
+	if !ok {
+		return at.String()
+	}
+	return strings.Join(strings.Fields(snippet.Code[snippet.Start:snippet.End]), " ")
+}
+
 // shortestCanary is how long a text has to be to be looked for: shorter ones are found everywhere.
 const shortestCanary = 4
 
@@ -61,12 +70,7 @@ func (s *Suite) canary(c *testfile.Canary, l look, names map[string]cty.Value, b
 	case outcome != frame.OK || !value.Raw.IsWhollyKnown():
 		return refuse("is not known in this run. A lease is opened only where something receives it")
 	}
-	out := &canary{of: c, name: "expect_no_leak"}
-	if s.Sources != nil {
-		if snippet, ok := s.Sources.Snippet(c.Range, nil); ok {
-			out.name = strings.TrimSpace(snippet.Code[snippet.Start:snippet.End])
-		}
-	}
+	out := &canary{of: c, name: s.source(c.Range)}
 	secret.Leaves(value.Raw, func(_ cty.Path, leaf cty.Value, own string) {
 		if leaf.Type() == cty.String && len(own) >= shortestCanary {
 			out.texts = append(out.texts, own)

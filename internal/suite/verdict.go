@@ -31,7 +31,7 @@ func (v *verdict) judge(l look, leases *leaseLog, bag *diag.Bag) {
 	names["output"], names["lease"] = l.outputs(), leases.object(l.frame.Program())
 	for _, a := range v.run.Asserts {
 		var said diag.Bag
-		result := l.frame.Holds(a, names, l.face, &said)
+		result := l.frame.Holds(frame.Assertion{Condition: a, Names: names, Source: v.x.suite.source}, l.face, &said)
 		if result.Status == state.Fail {
 			v.run.Failed++
 			v.run.Messages = append(v.run.Messages, result.Message)
