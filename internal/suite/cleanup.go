@@ -40,6 +40,18 @@ func (k *kept) destroy(x *execution, bag *diag.Bag) {
 	if result == nil || !ok {
 		return
 	}
-	done, _ := h.engine.Apply(ctx, engine.ApplyRequest{Program: h.program, Options: h.options, Plan: result.Plan}, bag)
-	k.snapshot = done.Snapshot
+	done, _ := h.engine.Apply(ctx, engine.ApplyRequest{Program: h.program, Options: h.options, Plan: result.Plan, Journal: k}, bag)
+	k.set(done.Snapshot)
+}
+
+// abandon lists what is there at this moment, and writes the states. The suite is locked.
+func (x *execution) abandon() {
+	for _, k := range slices.Backward(x.used) {
+		now := k.now()
+		left := &Left{File: x.file, Run: k.by, Objects: objects(now)}
+		if len(left.Objects) > 0 {
+			left.Written, _ = x.suite.Write(now) // that it could not be written is seen by what is not said
+			x.suite.Reporter.Left(left)
+		}
+	}
 }

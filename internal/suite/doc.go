@@ -16,6 +16,7 @@ package suite
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -146,6 +147,8 @@ type Suite struct {
 	// Write keeps a state that could not be destroyed, and says where.
 	Write func(s *state.Snapshot) (file string, err error)
 
+	mu       sync.Mutex
+	abandon  func() // of the file that is run; nil before the first
 	trees    map[string]*config.Tree
 	programs map[programKey]*compiled
 }

@@ -1,11 +1,14 @@
 package suite
 
 import (
+	"sync"
+
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/journal"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -20,9 +23,43 @@ type execution struct {
 
 // kept is a state, and how to work with it: as the last run did that changed it.
 type kept struct {
+	mu       sync.Mutex
 	snapshot *state.Snapshot
+	changed  []journal.Change // since, by an apply that goes on
 	by       *Run
 	how      how
+}
+
+// Intent implements journal.Journal: what an apply changes is known at each moment, should the program have to end at once.
+func (k *kept) Intent(journal.Intent) (journal.Op, error) { return 0, nil }
+
+// Later implements journal.Journal.
+func (k *kept) Later(over func(error), _ journal.Op, changed ...journal.Change) {
+	k.mu.Lock()
+	k.changed = append(k.changed, changed...)
+	k.mu.Unlock()
+	over(nil)
+}
+
+// set takes the state that an apply left.
+func (k *kept) set(s *state.Snapshot) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.snapshot, k.changed = s, nil
+}
+
+// now is the state as it is at this moment.
+func (k *kept) now() *state.Snapshot {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.changed) == 0 {
+		return k.snapshot
+	}
+	e := k.snapshot.Edit()
+	for _, c := range k.changed {
+		e.Put(c.Object, c.Entry)
+	}
+	return e.Done()
 }
 
 // how is how a run is planned and applied.

@@ -56,10 +56,8 @@ func (x *execution) do(ctx context.Context, r *Run, v *verdict, bag *diag.Bag) {
 	}
 	h := how{c.program, x.engine(d), x.suite.Options(root.Dir)}
 	h.options.Variables, h.options.Applying = v.given, !r.Plan
-	f, ok := k.carryOut(ctx, h, r, bag)
-	if v.applied = r.State != nil; v.applied {
-		x.use(k)
-	}
+	f, ok := x.carryOut(ctx, k, h, r, bag)
+	v.applied = r.State != nil
 	l := look{f, frame.After}
 	if v.applied && !ok && v.onlyExpected(bag) { // what failed has no value in the walk, but it is there
 		l = look{face: frame.Before}
@@ -83,8 +81,11 @@ func (x *execution) engine(d *doubles) *engine.Engine {
 	return x.suite.Engine.With(settings)
 }
 
-// use notes that a state was worked with last.
-func (x *execution) use(k *kept) {
+// use notes that a state is worked with last, by a run and as it does.
+func (x *execution) use(k *kept, r *Run, h how) {
+	x.suite.mu.Lock()
+	defer x.suite.mu.Unlock()
+	k.by, k.how = r, h
 	for i, other := range x.used {
 		if other == k {
 			x.used = append(x.used[:i], x.used[i+1:]...)
@@ -95,7 +96,7 @@ func (x *execution) use(k *kept) {
 }
 
 // carryOut plans, and applies if that is asked for. It gives what there is to look at, and whether all went well.
-func (k *kept) carryOut(ctx context.Context, h how, r *Run, bag *diag.Bag) (*frame.Frame, bool) {
+func (x *execution) carryOut(ctx context.Context, k *kept, h how, r *Run, bag *diag.Bag) (*frame.Frame, bool) {
 	req := engine.Request{
 		Program: h.program, Options: h.options, State: k.snapshot, Refresh: !r.NoRefresh,
 		Targets: r.Targets, Replace: r.Replace,
@@ -111,9 +112,10 @@ func (k *kept) carryOut(ctx context.Context, h how, r *Run, bag *diag.Bag) (*fra
 	if r.Plan || !ok {
 		return result.Frame, ok
 	}
-	k.by, k.how = r, h
-	done, ok := h.engine.Apply(ctx, engine.ApplyRequest{Program: h.program, Options: h.options, Plan: result.Plan}, bag)
-	k.snapshot, r.State = done.Snapshot, done.Snapshot
+	x.use(k, r, h)
+	done, ok := h.engine.Apply(ctx, engine.ApplyRequest{Program: h.program, Options: h.options, Plan: result.Plan, Journal: k}, bag)
+	k.set(done.Snapshot)
+	r.State = done.Snapshot
 	return done.Frame, ok && done.Frame != nil
 }
 

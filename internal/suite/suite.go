@@ -40,9 +40,26 @@ func (s *Suite) Run(ctx context.Context) Summary {
 	return sum
 }
 
+// Abandon lists what is there at this moment, and writes the states: the program has to end at once.
+func (s *Suite) Abandon() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.abandon != nil {
+		s.abandon()
+	}
+}
+
+// begin notes which file is run.
+func (s *Suite) begin(x *execution) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.abandon = x.abandon
+}
+
 // file runs the runs of a file and destroys what they made.
 func (s *Suite) file(ctx context.Context, f *File) {
 	x := &execution{suite: s, file: f, outputs: map[string]cty.Value{}, states: map[string]*kept{}}
+	s.begin(x)
 	s.Reporter.File(f, Starting)
 	var broken *Run
 	stopped := false

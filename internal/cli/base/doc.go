@@ -106,6 +106,7 @@ type Call struct {
 	UI       *Screen
 	Stops    Stops
 	Heard    func(string)   // gets each line of the log as well; nil: nothing listens
+	Leaving  func()         // is called before the program ends at once, to say what is left; may be nil
 	Work     *engine.Engine // what is under way; nil before there is any
 
 	ends []func()

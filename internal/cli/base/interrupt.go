@@ -96,6 +96,9 @@ func (c *Call) vanish() {
 }
 
 func (c *Call) leftBehind() {
+	if c.Leaving != nil {
+		c.Leaving()
+	}
 	if c.Work == nil {
 		return
 	}

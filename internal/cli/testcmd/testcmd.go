@@ -85,7 +85,7 @@ func run(ctx context.Context, c *base.Call, f *flags) int {
 	c.UI.Diagnostics(c.Bag.List())
 	c.Bag.Clear()
 	collected := &collector{Reporter: reporter(p, f)}
-	s.Reporter = collected
+	s.Reporter, c.Leaving = collected, s.Abandon
 	sum := s.Run(ctx)
 	if f.junit != "" {
 		var b bytes.Buffer
