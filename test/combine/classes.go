@@ -345,7 +345,7 @@ var classes = []class{
 	{"dependencies of what does not change", func(c *comparison, d Difference) bool {
 		ours, _ := d.A.(string)
 		theirs, _ := d.B.(string)
-		return d.Section == "dependencies" && (contains(strings.Fields(ours), strings.Fields(theirs)) || c.st.Do.Refresh == "only" || c.b.kept(d.At, strings.Fields(ours), strings.Fields(theirs)))
+		return d.Section == "dependencies" && (contains(strings.Fields(ours), strings.Fields(theirs)) || strings.HasSuffix(d.At, " deposed") && contains(strings.Fields(theirs), strings.Fields(ours)) || c.st.Do.Refresh == "only" || c.b.kept(d.At, strings.Fields(ours), strings.Fields(theirs)))
 	}},
 }
 

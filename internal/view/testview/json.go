@@ -21,21 +21,38 @@ var _ suite.Reporter = (*JSON)(nil)
 
 // line is a line. Of the members that begin with test_, each type has the one of its name.
 type line struct {
-	Level      string          `json:"@level"`
-	Message    string          `json:"@message"`
-	Module     string          `json:"@module"`
-	File       string          `json:"@testfile,omitempty"`
-	Run        string          `json:"@testrun,omitempty"`
-	Timestamp  string          `json:"@timestamp"`
-	Diagnostic any             `json:"diagnostic,omitempty"`
-	Abstract   any             `json:"test_abstract,omitempty"`
-	Cleanup    *cleanup        `json:"test_cleanup,omitempty"`
-	OfFile     *ofFile         `json:"test_file,omitempty"`
-	Plan       json.RawMessage `json:"test_plan,omitempty"`
-	OfRun      *ofRun          `json:"test_run,omitempty"`
-	State      json.RawMessage `json:"test_state,omitempty"`
-	Summary    *summary        `json:"test_summary,omitempty"`
-	Type       string          `json:"type"`
+	Level      string         `json:"@level"`
+	Message    string         `json:"@message"`
+	Module     string         `json:"@module"`
+	File       string         `json:"@testfile,omitempty"`
+	Run        string         `json:"@testrun,omitempty"`
+	Timestamp  string         `json:"@timestamp"`
+	Diagnostic any            `json:"diagnostic,omitempty"`
+	Abstract   any            `json:"test_abstract,omitempty"`
+	Cleanup    *cleanup       `json:"test_cleanup,omitempty"`
+	OfFile     *ofFile        `json:"test_file,omitempty"`
+	Plan       *planDocument  `json:"test_plan,omitempty"`
+	OfRun      *ofRun         `json:"test_run,omitempty"`
+	State      *stateDocument `json:"test_state,omitempty"`
+	Summary    *summary       `json:"test_summary,omitempty"`
+	Type       string         `json:"type"`
+}
+
+// planDocument is a plan as a line has it: without the configuration and what is planned to be.
+type planDocument struct {
+	Format     string          `json:"format_version,omitempty"` // as the whole document calls it
+	PlanFormat string          `json:"plan_format_version"`
+	Outputs    json.RawMessage `json:"output_changes,omitempty"`
+	Changes    json.RawMessage `json:"resource_changes,omitempty"`
+	Drift      json.RawMessage `json:"resource_drift,omitempty"`
+	Relevant   json.RawMessage `json:"relevant_attributes,omitempty"`
+}
+
+// stateDocument is a state as a line has it.
+type stateDocument struct {
+	Format  string          `json:"state_format_version"`
+	Root    json.RawMessage `json:"root_module,omitempty"`
+	Outputs json.RawMessage `json:"outputs,omitempty"`
 }
 
 type ofFile struct {
@@ -148,12 +165,22 @@ func (j *JSON) verbose(r *suite.Run) {
 	var b bytes.Buffer
 	switch {
 	case r.State != nil:
-		if view.WriteStateJSON(&b, r.State, j.O.Schemas, j.O.Version) == nil {
-			j.print("test_state", "info", "-verbose flag enabled, printing state", r.File, r, line{State: b.Bytes()})
+		var doc struct {
+			Values struct {
+				Outputs    json.RawMessage `json:"outputs"`
+				RootModule json.RawMessage `json:"root_module"`
+			} `json:"values"`
+			Format string `json:"format_version"`
+		}
+		if view.WriteStateJSON(&b, r.State, j.O.Schemas, j.O.Version) == nil && json.Unmarshal(b.Bytes(), &doc) == nil {
+			j.print("test_state", "info", "-verbose flag enabled, printing state", r.File, r, line{State: &stateDocument{doc.Format, doc.Values.RootModule, doc.Values.Outputs}})
 		}
 	case r.Planned != nil:
-		if view.WritePlanJSON(&b, r.Planned, r.Program(), j.O.Schemas, nil, j.O.Version) == nil {
-			j.print("test_plan", "info", "-verbose flag enabled, printing plan", r.File, r, line{Plan: b.Bytes()})
+		var doc planDocument
+		err := view.WritePlanJSON(&b, r.Planned, r.Program(), j.O.Schemas, nil, j.O.Version)
+		if err == nil && json.Unmarshal(b.Bytes(), &doc) == nil {
+			doc.PlanFormat, doc.Format = doc.Format, ""
+			j.print("test_plan", "info", "-verbose flag enabled, printing plan", r.File, r, line{Plan: &doc})
 		}
 	}
 }
