@@ -18,7 +18,9 @@ type execution struct {
 	file    *File
 	outputs map[string]cty.Value // of the runs so far
 	states  map[string]*kept
-	used    []*kept // the last used last
+	// asserted are the variables that what runs assert refers to: those of all runs, so that these agree about programs.
+	asserted map[string]bool
+	used     []*kept // the last used last
 }
 
 // kept is a state, and how to work with it: as the last run did that changed it.

@@ -119,13 +119,7 @@ func (x *execution) variant(r *Run, tree *config.Tree) *variant {
 		}
 		v.text = ""
 	}
-	wanted := map[string]bool{}
-	for _, other := range x.file.Runs { // those of all runs, so that these agree
-		note(wanted, other.AssertRefs())
-		for _, c := range other.NoLeak {
-			note(wanted, testfile.RefsOf(c.Expr))
-		}
-	}
+	wanted := maps.Clone(x.asserted)
 	for _, p := range v.providers {
 		note(wanted, testfile.ProviderRefs(p))
 	}

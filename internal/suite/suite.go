@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/config/testfile"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -58,7 +59,13 @@ func (s *Suite) begin(x *execution) {
 
 // file runs the runs of a file and destroys what they made.
 func (s *Suite) file(ctx context.Context, f *File) {
-	x := &execution{suite: s, file: f, outputs: map[string]cty.Value{}, states: map[string]*kept{}}
+	x := &execution{suite: s, file: f, outputs: map[string]cty.Value{}, states: map[string]*kept{}, asserted: map[string]bool{}}
+	for _, r := range f.Runs {
+		note(x.asserted, r.AssertRefs())
+		for _, c := range r.NoLeak {
+			note(x.asserted, testfile.RefsOf(c.Expr))
+		}
+	}
 	s.begin(x)
 	s.Reporter.File(f, Starting)
 	var broken *Run
