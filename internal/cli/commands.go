@@ -7,6 +7,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/logincmd"
 	"github.com/lethe-iac/lethe/internal/cli/runcmd"
 	"github.com/lethe-iac/lethe/internal/cli/statecmd"
+	"github.com/lethe-iac/lethe/internal/cli/testcmd"
 	"github.com/lethe-iac/lethe/internal/cli/workspacecmd"
 )
 
@@ -35,7 +36,7 @@ func commands() []*base.Command {
 		logincmd.Login, logincmd.Logout,
 		devcmd.Metadata, devcmd.Modules, devcmd.Output, devcmd.Providers, devcmd.ProvidersLock, devcmd.ProvidersMirror, devcmd.ProvidersSchema, runcmd.Refresh, devcmd.Show,
 		statecmd.Diff, statecmd.History, statecmd.Identities, statecmd.List, statecmd.Mv, statecmd.Pull, statecmd.Push, statecmd.ReplaceProvider,
-		statecmd.Restore, statecmd.Rm, statecmd.Show, statecmd.Taint, statecmd.Untaint, devcmd.Vendor, devcmd.Version,
+		statecmd.Restore, statecmd.Rm, statecmd.Show, statecmd.Taint, testcmd.Test, statecmd.Untaint, devcmd.Vendor, devcmd.Version,
 		workspacecmd.Delete, workspacecmd.List, workspacecmd.New, workspacecmd.Select, workspacecmd.Show,
 		helpCommand,
 	}

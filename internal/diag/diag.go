@@ -50,6 +50,7 @@ type Diagnostic struct {
 	Summary  string // a title without a full stop
 	Detail   string // sentences; why, and what to do
 	Address  string // the object it is about, as users write it; may be empty
+	Unmet    string // what has the condition that the user wrote and that does not hold: var.x, TYPE.NAME[0]; else empty
 
 	Subject *Range // what is underlined
 	Context *Range // what is shown around it; nil: the subject's lines

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -28,7 +29,12 @@ import (
 type Engine struct {
 	Settings
 	handover run.Handover
+	shared   *Engine // whose handover is used instead; nil: its own
 }
+
+// With is an engine with other settings for some runs of the same command: processes that one has configured can be
+// handed over to the other, and Unfinished knows of both.
+func (e *Engine) With(s Settings) *Engine { return &Engine{Settings: s, shared: cmp.Or(e.shared, e)} }
 
 // The requests and results of the engine's rooms, under the names that callers use.
 type (
@@ -89,7 +95,9 @@ func (e *Engine) Unfinished() (changes []addr.Object, leases []lease.Left) {
 }
 
 // env is what runs take place in.
-func (e *Engine) env() run.Env { return run.Env{Settings: &e.Settings, Handover: &e.handover} }
+func (e *Engine) env() run.Env {
+	return run.Env{Settings: &e.Settings, Handover: &cmp.Or(e.shared, e).handover}
+}
 
 // Validate holds a compiled program against its providers' own rules, with everything unknown that
 // is not written out. Nothing is configured, no state is needed. It may be called after Compile

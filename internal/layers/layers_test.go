@@ -22,8 +22,8 @@ var layers = [][]string{
 	{"addr", "subprocess", "diag", "sshconn", "jsontext", "walk", "shortcut", "ctyvalue", "limits", "download", "archive", "bucket"},
 	{"mark", "schema", "secret", "convert", "syntax", "registry", "login", "oci"},
 	{"config", "state", "plan", "provider"},
-	{"lang", "event", "lease", "provision", "object", "cliconfig", "workspace"},
-	{"engine", "fetch", "backend"},
+	{"lang", "event", "lease", "provision", "object", "mock", "cliconfig", "workspace"},
+	{"engine", "fetch", "backend", "suite"},
 	{"view"},
 	{"cli"},
 }
@@ -35,7 +35,7 @@ var floors = map[string][][]string{
 		{"declared"}, {"receivers", "filling", "moving"}, {"leases", "ordering", "targeting"}, {"run"}, {"validating"},
 		{"planning", "applying"}, {""},
 	},
-	"view": {{"jsondoc"}, {""}},
+	"view": {{"jsondoc"}, {""}, {"testview"}},
 	"lang": {{"funcs", "outline"}, {"expr"}, {"program"}, {"frame"}, {"vet"}, {""}},
 }
 

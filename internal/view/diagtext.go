@@ -73,6 +73,11 @@ func shortPlace(d diag.Diagnostic) string {
 	return ""
 }
 
+// DiagnosticText is one diagnostic as text, in its box.
+func DiagnosticText(d diag.Diagnostic, o Options) string {
+	return diagnosticText(gathered{Diagnostic: d.Coded()}, o)
+}
+
 // diagnosticText is a diagnostic as text, in its box.
 func diagnosticText(g gathered, o Options) string {
 	t := diagText{o: o, title: "Error: ", style: red}

@@ -83,6 +83,9 @@ func WriteValidateJSON(w io.Writer, ds []diag.Diagnostic, o Options) error {
 	return jsondoc.WriteScrubbed(w, doc, jsondoc.LaidOut, o.Scrub)
 }
 
+// DiagnosticDocument is a diagnostic for a document or a line of one.
+func DiagnosticDocument(d diag.Diagnostic, o Options) any { return diagnosticOf(d, o.Sources) }
+
 func diagnosticOf(d diag.Diagnostic, src *diag.Sources) diagnosticDocument {
 	d = d.Coded()
 	doc := diagnosticDocument{Severity: d.Severity.String(), Summary: d.Summary, Detail: d.Detail, Code: d.Code, Address: d.Address}

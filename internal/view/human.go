@@ -109,6 +109,18 @@ func (h *Human) write(w io.Writer, s string) {
 	io.WriteString(w, s)
 }
 
+// Print prints text as it is, to standard output or to where errors go.
+func (h *Human) Print(text string, errors bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w := h.out
+	if errors {
+		w = h.errOut
+	}
+	h.write(w, text)
+	h.draw()
+}
+
 // draw brings the live block up to date, but not more often than it may.
 func (h *Human) draw() {
 	if h.live != nil {

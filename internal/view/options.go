@@ -61,6 +61,23 @@ type PlanOptions struct {
 	Schemas  provider.Lookup
 }
 
+// Name is what the program calls itself.
+func (o Options) Name() string { return o.product() }
+
+// Free is text from elsewhere, safe to print.
+func (o Options) Free(s string) string { return o.free(s) }
+
+// Paint styles text, where colours are wanted.
+func (o Options) Paint(text string, styles ...Style) string { return o.paint(text, styles...) }
+
+// Style is how text looks, for rooms beside this one.
+type Style = style
+
+// The styles for those.
+const (
+	Red, Green, Dim = red, green, dim
+)
+
 // style is how text looks on a terminal with colours. Nothing is said by colour alone.
 type style string
 

@@ -29,10 +29,7 @@ type JSON struct {
 	out   jsontext.Writer
 }
 
-const (
-	streamModule  = "terraform.ui" // as readers expect it
-	streamVersion = "1.2"
-)
+const streamVersion = "1.2"
 
 // streamLine is a line. The members beside those that every line has belong to the types that are named.
 type streamLine struct {
@@ -112,12 +109,29 @@ func (j *JSON) line(typ, message string, l streamLine) {
 	if l.Level == "" {
 		l.Level = "info"
 	}
-	l.Type, l.Message, l.Module = typ, message, streamModule
-	l.Timestamp = j.o.now().UTC().Format("2006-01-02T15:04:05.000000Z07:00")
-	j.out.Value(l)
+	l.Type, l.Message, l.Module = typ, message, StreamModule
+	l.Timestamp = j.o.now().UTC().Format(StreamTime)
+	j.write(l)
+}
+
+// Write prints a line with members of its own.
+func (j *JSON) Write(line any) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.write(line)
+}
+
+func (j *JSON) write(line any) {
+	j.out.Value(line)
 	j.out.Buf = append(j.out.Buf, '\n')
 	j.out.Flush() // that the reader has gone is no error
 }
+
+// StreamModule and StreamTime are what stands in each line: the module that readers expect, and the form of times.
+const (
+	StreamModule = "terraform.ui"
+	StreamTime   = "2006-01-02T15:04:05.000000Z07:00"
+)
 
 func (j *JSON) log(message string) { j.line("log", message, streamLine{}) }
 

@@ -110,6 +110,8 @@ type Call struct {
 	Secrets  *secret.Set
 	UI       *Screen
 	Stops    Stops
+	Heard    func(string)   // gets each line of the log as well; nil: nothing listens
+	Leaving  func()         // is called before the program ends at once, to say what is left; may be nil
 	Work     *engine.Engine // what is under way; nil before there is any
 	Keeps    *keeper.Keeper // what keeps providers; nil: nothing does
 

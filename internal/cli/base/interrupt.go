@@ -95,13 +95,17 @@ func (c *Call) interrupted() (diag.Diagnostic, bool) {
 // vanish ends the program, at once but for a time in which the keeper closes what is open, and names what that leaves
 // behind.
 func (c *Call) vanish(limit time.Duration) {
-	if c.Work != nil {
-		c.leftBehind(limit)
-	}
+	c.leftBehind(limit)
 	os.Exit(ExitError)
 }
 
 func (c *Call) leftBehind(limit time.Duration) {
+	if c.Leaving != nil {
+		c.Leaving()
+	}
+	if c.Work == nil {
+		return
+	}
 	changes, leases := c.Work.Unfinished()
 	if c.Keeps != nil {
 		if open, ok := c.Keeps.Part(limit); ok {

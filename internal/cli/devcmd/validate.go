@@ -5,7 +5,6 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
-	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
 	"github.com/lethe-iac/lethe/internal/view"
 )
@@ -24,7 +23,7 @@ provider APIs, etc.`,
 		c.JSONFlag()
 		f.VarFlags(c)
 		c.Flags.BoolVar(&f.noTests, "no-tests", false, "Leave test files out.")
-		c.Flags.StringVar(&f.testDir, "test-directory", "tests", "The `directory` of test files.")
+		f.TestsFlag(c)
 		f.WarningFlags(c)
 		c.Flags.BoolVar(&c.View.Compact, "compact-warnings", false, "Show warnings without their details.")
 	}, runValidate),
@@ -33,7 +32,6 @@ provider APIs, etc.`,
 type validateFlags struct {
 	project.Options
 	noTests bool
-	testDir string
 }
 
 // runValidate reports everything that is wrong, and prints its whole result even after errors.
@@ -68,7 +66,7 @@ func validate(ctx context.Context, c *base.Call, f *validateFlags) {
 	}
 	p.Load()
 	if !f.noTests {
-		config.CheckTests([]string{p.Root, p.Call.Path(f.testDir)}, p.LoadOptions(), c.Sources, p.Bag)
+		p.ReadTests()
 	}
 	p.Judge(ctx, vet.CheckOptions{})
 	p.JudgeEncryption()

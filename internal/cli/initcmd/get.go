@@ -17,7 +17,7 @@ var Get = &base.Command{
 	Setup: base.Flags(func(c *base.Call, f *getFlags) {
 		c.Flags.BoolVar(&f.update, "update", false, "Check for newer versions.")
 		c.Flags.BoolVar(&f.offline, "offline", false, "Ask no server: take what this machine has.")
-		c.TestsFlag()
+		f.TestsFlag(c)
 		c.JSONFlag()
 		f.VarFlags(c)
 	}, runGet),
@@ -40,7 +40,7 @@ func runGet(ctx context.Context, c *base.Call, f *getFlags) int {
 		p.Providers.Registry.Client.Offline = true
 	}
 	p.InstallModules(ctx, f.update, p.UI.Line)
-	if !p.Load() || !initModules(p, f.update, func() {}) {
+	if !p.Load() || !loadTests(p) || !initModules(p, f.update, func() {}) {
 		return c.UI.Fail()
 	}
 	p.Lock.SetModules(p.Modules.Locks())

@@ -40,7 +40,7 @@ control.`,
 		flags.StringVar(&f.lockfile, "lockfile", "", "Set to \"readonly\" to fail instead of changing the lock file (`mode`).")
 		flags.BoolVar(&f.offline, "offline", false, "Ask no server: take what this machine has.")
 		c.RemoteFlag()
-		c.TestsFlag()
+		f.TestsFlag(c)
 		c.JSONFlag()
 		f.VarFlags(c)
 		f.LockFlags(c)
@@ -79,7 +79,7 @@ func runInit(ctx context.Context, c *base.Call, f *initFlags) int {
 			c.UI.Line(text)
 		})
 	}
-	if !p.Load() {
+	if !p.Load() || !loadTests(p) {
 		return c.UI.Fail()
 	}
 	if f.backend {

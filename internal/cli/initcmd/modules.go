@@ -45,10 +45,16 @@ func (i *initialization) copyModule(ctx context.Context) bool {
 	return err == nil
 }
 
+// loadTests loads the modules of test files, which are installed with the others.
+func loadTests(p *project.Project) bool {
+	files, _ := p.ReadTests()
+	return p.LoadTests(files)
+}
+
 // initModules writes down which modules are where, and lists those that are new, or all of them for an
 // upgrade; title goes before.
 func initModules(p *project.Project, upgrade bool, title func()) bool {
-	if len(p.Tree.Root.Children) == 0 {
+	if len(p.All().Children) == 0 {
 		return true
 	}
 	title()
@@ -57,14 +63,14 @@ func initModules(p *project.Project, upgrade bool, title func()) bool {
 	}
 	fresh := list
 	if upgrade {
-		p.Tree.Root.Walk(func(n *config.Node) {
+		p.All().Walk(func(n *config.Node) {
 			if n.Parent != nil {
 				list(n)
 			}
 		})
 		fresh = func(*config.Node) {}
 	}
-	if err := p.Modules.WriteManifest(p.Tree.Root, fresh); err != nil {
+	if err := p.Modules.WriteManifest(p.All(), fresh); err != nil {
 		p.Bag.Add(diag.Errorf("Failed to write module manifest", "%s.", err))
 		return false
 	}

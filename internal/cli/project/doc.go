@@ -47,6 +47,7 @@ type Options struct {
 	Parallelism  int
 	CloseTimeout time.Duration // of one lease; 0: as the CLI configuration says
 	Deprecation  string        // one of Deprecations
+	Tests        string        // the directory of tests beside that of the root module
 	Config       string        // the directory of the root module; "": the working directory
 }
 
@@ -78,6 +79,7 @@ type Project struct {
 	Applying  bool   // the command changes things
 	Backend   string // the type of the store whose state is locked
 
+	tested   *config.Node // the root with the modules of tests beside those that it calls; nil before LoadTests
 	reattach map[addr.Provider]launch.Reattach
 	closed   shortcut.Set
 	states   func() *backend.Directory
@@ -87,8 +89,9 @@ type Project struct {
 
 // Variables are the values of root variables.
 type Variables struct {
-	Given   map[string]frame.Given // nil before Collect
-	answers map[string]frame.Given // what was asked for
+	Given   map[string]frame.Given      // nil before Collect
+	wanted  map[string]*config.Variable // by test files, beside those that the root module declares
+	answers map[string]frame.Given      // what was asked for
 	p       *Project
 }
 

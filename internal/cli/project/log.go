@@ -23,6 +23,7 @@ type logger struct {
 	json     bool
 	now      func() time.Time
 	secrets  *secret.Set
+	heard    func(string)
 }
 
 // levels by rank, the most important first.
@@ -54,7 +55,11 @@ func newLogger(c *base.Call) *logger {
 	if l.core == 0 && l.provider == 0 {
 		return nil
 	}
-	l.now = c.Now
+	l.now, l.heard = c.Now, func(text string) {
+		if c.Heard != nil {
+			c.Heard(text)
+		}
+	}
 	for _, name := range []string{"TF_LOG", "TF_LOG_CORE", "TF_LOG_PROVIDER"} {
 		l.json = l.json || strings.EqualFold(c.Getenv(name), "JSON")
 	}
@@ -91,6 +96,7 @@ func (l *logger) write(level, text string) {
 	now := l.now()
 	l.secrets.Then(func() {
 		text := shorter(l.secrets.Scrub(text), len(text) > launch.Longest)
+		l.heard(text)
 		if l.json {
 			io.WriteString(l.out, jsonLine(now, level, text))
 			return

@@ -44,6 +44,11 @@ func asking(c *base.Call) bool {
 	return asks || err != nil
 }
 
+// TestsFlag registers where test files are.
+func (o *Options) TestsFlag(c *base.Call) {
+	c.Flags.StringVar(&o.Tests, "test-directory", "tests", "The `directory` of test files.")
+}
+
 // LockFlags registers the flags about locking the state.
 func (o *Options) LockFlags(c *base.Call) {
 	c.Flags.BoolVar(&o.Lock, "lock", true, "Hold a lock on the state.")

@@ -107,11 +107,19 @@ func doubtful(tree *config.Tree) map[addr.Provider]bool {
 	return out
 }
 
+// All is the root module with all that it calls, and those that tests call if they were loaded.
+func (p *Project) All() *config.Node {
+	if p.tested != nil {
+		return p.tested
+	}
+	return p.Tree.Root
+}
+
 // Needs are the providers that the configuration requires.
 func (p *Project) Needs() []fetch.Need {
 	by := map[addr.Provider]*fetch.Need{}
 	var order []addr.Provider
-	p.Tree.Root.Walk(func(n *config.Node) {
+	p.All().Walk(func(n *config.Node) {
 		for _, local := range names(n.Module.Required) {
 			r := n.Module.Required[local]
 			if by[r.Source] == nil {

@@ -50,7 +50,10 @@ func (v *Variables) Declared(name string) *config.Variable {
 	if v.p.Tree == nil || v.p.Tree.Root == nil {
 		return nil
 	}
-	return v.p.Tree.Root.Module.Variables[name]
+	if of := v.p.Tree.Root.Module.Variables[name]; of != nil {
+		return of
+	}
+	return v.wanted[name]
 }
 
 func (v *Variables) fromFile(path string) bool {

@@ -31,6 +31,7 @@ type Request struct {
 // Result is what came of it. Snapshot is to be stored however the apply ended.
 type Result struct {
 	Snapshot *state.Snapshot
+	Frame    *frame.Frame // what was made, to look around in; nil where nothing could be begun
 	Summary  event.Summary
 	Cut      bool // an interrupt kept something from being done
 }

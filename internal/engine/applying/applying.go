@@ -29,7 +29,7 @@ func Apply(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Resul
 	if !ok {
 		return &Result{Snapshot: req.Plan.Previous}, false
 	}
-	defer r.Sessions.Close()
+	defer r.Sessions.Close(ctx, bag)
 	defer r.End()
 	a := &applier{
 		run: r, req: &req, plan: req.Plan, hosts: run.HostsFor(env.Settings, req.Program.Tree(), req.Plan.Refreshed), edit: req.Plan.Refreshed.Edit(),
@@ -46,7 +46,7 @@ func Apply(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Resul
 	}
 	a.edit.Head().Checks = a.run.Checks.Results(a.plan.Checks)
 	ok = ok && !bag.HasErrors()
-	return &Result{Snapshot: a.edit.Done(), Summary: a.summary(ok), Cut: r.Cut.Load()}, ok
+	return &Result{Snapshot: a.edit.Done(), Frame: r.Frame, Summary: a.summary(ok), Cut: r.Cut.Load()}, ok
 }
 
 func (a *applier) summary(ok bool) event.Summary {

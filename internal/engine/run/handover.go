@@ -92,10 +92,14 @@ type idleSessions struct {
 	list []idleSession
 }
 
-// swap puts other processes in place of those kept, which it gives back.
-func (k *idleSessions) swap(list []idleSession) []provider.Provider {
+// leave adds processes, or puts them in place of those that were kept, which it gives back.
+func (k *idleSessions) leave(list []idleSession, more bool) []provider.Provider {
 	k.Lock()
 	defer k.Unlock()
+	if more {
+		k.list = append(k.list, list...)
+		return nil
+	}
 	var out []provider.Provider
 	for _, x := range k.list {
 		out = append(out, x.process)

@@ -173,14 +173,14 @@ func TestIdleSessions(t *testing.T) {
 		"another configuration": {other, cty.True, 0, false}, "too late": {i, cty.True, keepTime, false},
 	} {
 		var k idleSessions
-		k.swap([]idleSession{{instance: i, settings: cty.True, process: p, since: now}})
+		k.leave([]idleSession{{instance: i, settings: cty.True, process: p, since: now}}, false)
 		if got := k.claim(c.of, c.settings, now.Add(c.after)); (got != nil) != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 		if again := k.claim(i, cty.True, now); (again != nil) == c.want {
 			t.Errorf("%s: claimed again: %v", name, again)
 		}
-		if left := k.swap(nil); len(left) > 0 {
+		if left := k.leave(nil, false); len(left) > 0 {
 			t.Errorf("%s: %d are left", name, len(left))
 		}
 	}

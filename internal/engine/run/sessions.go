@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -58,6 +59,19 @@ func (s *Session) stop(pool *provider.Pool) {
 		return
 	}
 	pool.Release(s.Provider)
+}
+
+// keepable reports whether a later walk may go on using the process.
+func (s *Session) keepable() bool {
+	if c, ok := s.Provider.(provider.Crasher); ok && c.Lost() {
+		return false
+	}
+	return s.ok && s.end == nil && !s.Unknown && !s.settings.Has(mark.Ephemeral)
+}
+
+// idle is what is left of a session when the walk is done with it.
+func (s *Session) idle(k sessionKey, now time.Time) idleSession {
+	return idleSession{k.instance, s.settings.Raw, s.Provider, now}
 }
 
 // Sessions are the sessions of one walk.
@@ -314,6 +328,12 @@ func (ss *Sessions) configure(ctx context.Context, bag *diag.Bag, s *Session, u 
 	if err != nil {
 		return report(provider.Diags{diag.Errorf("Invalid provider configuration", "The settings cannot be sent to the provider: %s.", err)})
 	}
+	if d := ss.settings.Doubles; d != nil {
+		if p := d.Provider(u.Instance); p != nil {
+			ss.give(s, p, func() {})
+			return true
+		}
+	}
 	if p := ss.handover.idle.claim(u.Instance, s.settings.Raw, ss.settings.Now()); p != nil {
 		ss.give(s, p, nil)
 		return true
@@ -336,15 +356,21 @@ func (ss *Sessions) configure(ctx context.Context, bag *diag.Bag, s *Session, u 
 	return report(p.Configure(ctx, config, provider.Allow{Deferral: ss.objs.AllowDeferral}))
 }
 
-// Close ends the processes that this walk configured.
-func (ss *Sessions) Close() { ss.end(func(*Session) bool { return false }) }
+// Close ends the processes that this walk configured, unless all are to be kept.
+func (ss *Sessions) Close(ctx context.Context, bag *diag.Bag) {
+	if ss.settings.KeepSessions {
+		ss.Keep(ctx, bag)
+		return
+	}
+	ss.end(func(*Session) bool { return false })
+}
 
 // Keep ends the processes that this walk configured, but for those that the next one may
 // go on using. After an error none is kept: it may be the process that is broken.
 func (ss *Sessions) Keep(ctx context.Context, bag *diag.Bag) {
 	well := !ss.settings.Closed.Has(shortcut.Sessions) && !bag.HasErrors() && ctx.Err() == nil
 	ss.end(func(s *Session) bool {
-		return well && s.ok && !s.Unknown && !s.settings.Has(mark.Ephemeral)
+		return well && s.keepable()
 	})
 }
 
@@ -358,13 +384,13 @@ func (ss *Sessions) end(stays func(*Session) bool) {
 		switch {
 		case s.Provider == nil || s.shared:
 		case stays(s):
-			left = append(left, idleSession{k.instance, s.settings.Raw, s.Provider, ss.settings.Now()})
+			left = append(left, s.idle(k, ss.settings.Now()))
 		default:
 			end = append(end, func() { s.stop(ss.settings.Pool) })
 		}
 	}
 	clear(ss.open)
-	for _, p := range ss.handover.idle.swap(left) {
+	for _, p := range ss.handover.idle.leave(left, ss.settings.KeepSessions) {
 		end = append(end, func() { ss.settings.Pool.Release(p) })
 	}
 	walk.Each(len(end), func(i int) { end[i]() })
@@ -372,7 +398,12 @@ func (ss *Sessions) end(stays func(*Session) bool) {
 
 // Release ends a session, unless another one shares its process.
 func (ss *Sessions) Release(u declared.Use, face frame.Face) {
-	if s := ss.leave(ss.key(u, face)); s != nil {
+	k := ss.key(u, face)
+	switch s := ss.leave(k); {
+	case s == nil:
+	case ss.settings.KeepSessions && s.keepable():
+		ss.handover.idle.leave([]idleSession{s.idle(k, ss.settings.Now())}, true)
+	default:
 		s.stop(ss.settings.Pool)
 	}
 }

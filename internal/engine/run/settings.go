@@ -51,9 +51,23 @@ type Settings struct {
 	// Absent are the providers that are not to be started; that, or why, was reported.
 	Absent map[addr.Provider]bool
 
+	// Doubles stand in for providers, in tests; nil: nothing does.
+	Doubles Doubles
+	// KeepSessions keeps processes that were configured with what is plain and known for all later walks of the command,
+	// also those of an apply.
+	KeepSessions bool
+
 	// Supply adds what the provider blocks of a program lack, before it is held against its
 	// providers' schemas, and reports whether it added anything. nil: there is no user to ask.
 	Supply func(p *program.Program, schemas provider.Lookup) (added, ok bool)
+}
+
+// Doubles stand in for providers. Their methods are called from many goroutines.
+type Doubles interface {
+	// Provider is what answers for a provider configuration; nil: the provider itself.
+	Provider(config addr.ProviderInstance) provider.Provider
+	// Object is what answers for one object of a provider, mostly p itself.
+	Object(i addr.Instance, p provider.Provider) provider.Provider
 }
 
 // Tokens is how many calls that may touch an API are made at once.

@@ -114,7 +114,11 @@ func (r *Run) toolsOn(ctx context.Context, d *program.Declaration, f *frame.Fram
 
 // Tools is what it takes to work on an object through a session.
 func (r *Run) Tools(o addr.Object, s *Session, typ *object.Type) *object.Tools {
-	return &object.Tools{Object: o, Provider: s.Provider, Type: typ, Walk: r.Objects, Bag: r.Bag, Where: r.where(o.Instance)}
+	p := s.Provider
+	if d := r.Settings.Doubles; d != nil {
+		p = d.Object(o.Instance, p)
+	}
+	return &object.Tools{Object: o, Provider: p, Type: typ, Walk: r.Objects, Bag: r.Bag, Where: r.where(o.Instance)}
 }
 
 // where places attributes of a declared instance.

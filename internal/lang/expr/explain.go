@@ -132,6 +132,46 @@ func (s *Env) WithValuesAbout(d diag.Diagnostic, e hclsyntax.Expression, ctx *hc
 	return d
 }
 
+// WithSides adds to a diagnostic about a comparison what its two sides are, where they are more than a reference or a
+// constant; text gives the source at a place.
+func (s *Env) WithSides(d diag.Diagnostic, e hclsyntax.Expression, ctx *hcl.EvalContext, text func(hcl.Range) string) diag.Diagnostic {
+	for {
+		p, inside := e.(*hclsyntax.ParenthesesExpr)
+		if !inside {
+			break
+		}
+		e = p.Expression
+	}
+	b, ok := e.(*Binary)
+	if !ok || !compares(b.Op) {
+		return d
+	}
+	c := &collector{s: s, ctx: ctx}
+	failed, broken := s.Failed, s.Broken
+	for _, side := range []hclsyntax.Expression{b.LHS, b.RHS} {
+		_, constant := Constant(side)
+		_, ref := side.(*Ref)
+		_, name := side.(*LoopVar)
+		if constant || ref || name {
+			continue
+		}
+		if statement := c.statement(s.EvalIn(side, ctx)); statement != "" {
+			d.Values = append(slices.Clip(d.Values), diag.Value{Traversal: text(side.Range()), Statement: statement})
+		}
+	}
+	s.Failed, s.Broken = failed, broken
+	return d
+}
+
+// compares reports whether an operator compares.
+func compares(op *hclsyntax.Operation) bool {
+	switch op {
+	case hclsyntax.OpEqual, hclsyntax.OpNotEqual, hclsyntax.OpGreaterThan, hclsyntax.OpGreaterThanOrEqual, hclsyntax.OpLessThan, hclsyntax.OpLessThanOrEqual:
+		return true
+	}
+	return false
+}
+
 // collector gathers what the references in an expression are.
 type collector struct {
 	s    *Env

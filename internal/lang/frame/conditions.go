@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/program"
@@ -22,6 +23,35 @@ type Result struct {
 var failedTitles = map[program.When]string{
 	program.Pre: "Resource precondition failed", program.Post: "Resource postcondition failed", program.Validation: "Invalid value for variable",
 	program.OutputPre: "Module output value precondition failed", program.Assert: "Check block assertion failed",
+	program.Tested: "Test assertion failed",
+}
+
+// Assertion is a condition that is no part of the program.
+type Assertion struct {
+	*config.Condition
+	Names  map[string]cty.Value    // for names that the program does not have
+	Source func(diag.Range) string // the text at a place
+}
+
+// Holds evaluates an assertion. That it does not hold, or is not known, is a diagnostic in the bag.
+func (f *Frame) Holds(c Assertion, face Face, bag *diag.Bag) Result {
+	names, may := c.Names, program.AllowedRefs{Names: Scope{Names: c.Names}.names()}
+	compiled := &program.Condition{Condition: c.Condition}
+	var ok, good bool
+	compiled.Test, ok = f.n.Expression(c.Condition.Condition, may, "", bag)
+	compiled.Message, good = f.n.Expression(c.Message, may, "", bag)
+	if !ok || !good {
+		return Result{Status: state.Errored, Range: c.Condition.Condition.Range()}
+	}
+	s := f.scope(face, bag)
+	defer s.release()
+	defer s.know(names)()
+	out := (&conditionCheck{s, compiled, program.Tested, c.Source}).run()
+	if out.Status == state.Unknown {
+		d := diag.Errorf("Unknown condition value", "Condition expression could not be evaluated at this time. This means you have executed a `run` block with `command = plan` and one of the values your condition depended on is not known until after the plan has been applied. Either remove this value from your condition, or execute an `apply` command from this `run` block. Alternatively, if there is an override for this value, you can make it available during the plan phase by setting `override_during = plan` in the `override_` block.")
+		s.Error(s.WithValues(d.At(out.Range), compiled.Test, s.Ctx))
+	}
+	return out
 }
 
 // Conditions evaluates the conditions of a declaration. Failures are diagnostics in the bag.
@@ -35,7 +65,7 @@ func (f *Frame) Conditions(d program.Decl, k addr.Key, when program.When, self *
 	for i, c := range conds {
 		s := f.scope(After, bag).of(ld, k)
 		s.setSelf(self)
-		out[i] = (&conditionCheck{s, c, when}).run()
+		out[i] = (&conditionCheck{s, c, when, nil}).run()
 		s.release()
 	}
 	return out
@@ -52,8 +82,9 @@ func (f *Frame) Refuse(d program.Decl) {
 // conditionCheck evaluates one condition.
 type conditionCheck struct {
 	*scope
-	c    *program.Condition
-	when program.When
+	c      *program.Condition
+	when   program.When
+	source func(diag.Range) string // of an assertion of a test
 }
 
 func (s *conditionCheck) run() Result {
@@ -128,12 +159,19 @@ func (s *conditionCheck) message() string {
 	d := diag.Errorf(failedTitles[when], "%s", text).At(c.Test.Range())
 	if when == program.Pre || when == program.Post {
 		d.Address = s.d.Res.In(s.f.n.Config.Path).In(s.f.addr).Instance(s.key).String()
+		d.Unmet = d.Address
+	} else if when != program.Tested {
+		d.Unmet = s.f.w.p.Describe(s.f.n.Decl(s.d.Index))
 	}
 	if when == program.Validation {
 		d.Detail += "\n\nThis was checked by the validation rule at " + place2(c.Range) + "."
 		d = d.At(s.givenAt())
 	}
-	s.Error(s.WithValues(d, c.Test, s.Ctx))
+	d = s.WithValues(d, c.Test, s.Ctx)
+	if s.source != nil {
+		d = s.WithSides(d, c.Test, s.Ctx, s.source)
+	}
+	s.Error(d)
 	return text
 }
 

@@ -2,6 +2,8 @@ package frame
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -28,7 +30,11 @@ type Scope struct {
 	Decl program.Decl // the declaration it belongs to; ignored if there is neither Key nor Self
 	Key  addr.Key     // the instance
 	Self *mark.Value  // self, nil where there is none
+	// Names are values from outside, such as run and output in the assertions of a test.
+	Names map[string]cty.Value
 }
+
+func (in Scope) names() []string { return slices.Sorted(maps.Keys(in.Names)) }
 
 // Nowhere is the declaration of a Scope that belongs to none.
 const Nowhere = program.NoDecl
@@ -36,15 +42,29 @@ const Nowhere = program.NoDecl
 // Eval evaluates an expression of the frame's module.
 func (f *Frame) Eval(e hcl.Expression, in Scope, face Face, bag *diag.Bag) (mark.Value, Outcome) {
 	instance := !in.Key.IsNone()
-	compiled, ok := f.n.Expression(e, program.AllowedRefs{Count: instance, Each: instance, Self: in.Self != nil}, "", bag)
+	compiled, ok := f.n.Expression(e, program.AllowedRefs{Count: instance, Each: instance, Self: in.Self != nil, Names: in.names()}, "", bag)
 	if !ok {
 		return mark.Plain(cty.DynamicVal), Broken
 	}
 	s := f.scope(face, bag)
 	defer s.release()
 	s.enter(in)
+	defer s.know(in.Names)()
 	v := s.Eval(compiled)
 	return s.split(v), s.outcome()
+}
+
+// know gives the evaluation names from outside. What it returns takes them away.
+func (s *scope) know(names map[string]cty.Value) func() {
+	root := s.Ctx
+	if len(names) > 0 {
+		s.Ctx = root.NewChild()
+		s.Ctx.Variables = names
+	}
+	for _, v := range names {
+		s.Marked = s.Marked || v.ContainsMarked()
+	}
+	return func() { s.Ctx = root }
 }
 
 // Body evaluates a body that belongs to no provider's schema, such as that of a provisioner or a connection. It is

@@ -53,13 +53,19 @@ func (s *StaticFrame) Child(call *config.Call, m *config.Module) *StaticFrame {
 
 // Eval evaluates an expression. what names it in messages: "the source of module.a".
 func (s *StaticFrame) Eval(e hcl.Expression, what string, bag *diag.Bag) (mark.Value, bool) {
-	compiled, ok := s.f.n.Expression(e, program.AllowedRefs{}, what, bag)
+	return s.EvalWith(e, what, nil, bag)
+}
+
+// EvalWith is Eval of an expression that may use names from outside.
+func (s *StaticFrame) EvalWith(e hcl.Expression, what string, names map[string]cty.Value, bag *diag.Bag) (mark.Value, bool) {
+	compiled, ok := s.f.n.Expression(e, program.AllowedRefs{Names: Scope{Names: names}.names()}, what, bag)
 	if !ok {
 		return mark.Plain(cty.DynamicVal), false
 	}
 	sc := s.f.scope(After, bag)
 	defer sc.release()
 	sc.what = what
+	defer sc.know(names)()
 	v := sc.Eval(compiled)
 	return sc.split(v), sc.outcome() == OK
 }

@@ -92,6 +92,7 @@ func (s *scope) rootVariable(d *program.Def) cty.Value {
 	if s.f.w.static {
 		v, ok := s.f.w.staticRoot(d.Var, s.Bag)
 		s.Broken = s.Broken || !ok
+		s.Marked = s.Marked || v.ContainsMarked()
 		return v
 	}
 	v, ok := s.f.w.roots[d.Name]
@@ -99,6 +100,7 @@ func (s *scope) rootVariable(d *program.Def) cty.Value {
 		s.Broken = true
 		return cty.DynamicVal
 	}
+	s.Marked = s.Marked || v.ContainsMarked()
 	return v
 }
 

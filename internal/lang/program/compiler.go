@@ -35,7 +35,9 @@ func (c *compiler) hcl(ds hcl.Diagnostics) {
 	}
 }
 
-func (c *compiler) in(why Use, pl AllowedRefs) *rewriter { return &rewriter{c: c, why: why, place: pl} }
+func (c *compiler) in(why Use, pl AllowedRefs) *rewriter {
+	return &rewriter{c: c, why: why, place: pl, locals: pl.given()}
+}
 
 func (n *Node) compiler(d *Def, static string, bag *diag.Bag) *compiler {
 	return &compiler{u: n.Unit, n: n, bag: bag, d: d, static: static, quiet: true}

@@ -13,6 +13,19 @@ type AllowedRefs struct {
 	Count bool // the block has count, and the expression is evaluated once per instance
 	Each  bool // the same with for_each
 	Self  bool
+	Names []string // what values come from outside for, with the evaluation
+}
+
+// given are the names from outside, as names of loops are: the innermost meaning of a name counts.
+func (a AllowedRefs) given() []locals {
+	if len(a.Names) == 0 {
+		return nil
+	}
+	out := locals{}
+	for _, name := range a.Names {
+		out[name] = nil
+	}
+	return []locals{out}
 }
 
 // locals are names that a loop or a dynamic block gives to what it goes through: what a for expression goes

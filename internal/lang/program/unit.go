@@ -259,6 +259,7 @@ const (
 	Validation             // of a variable
 	OutputPre              // preconditions of an output
 	Assert                 // assertions of a check
+	Tested                 // assertions of a test, which belong to no declaration
 )
 
 // HasDefault reports whether a variable need not be set.

@@ -1,0 +1,208 @@
+// Package testcmd has the command test, which runs test files (package suite).
+package testcmd
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/config/testfile"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/vet"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/disk"
+	"github.com/lethe-iac/lethe/internal/suite"
+	"github.com/lethe-iac/lethe/internal/view"
+	"github.com/lethe-iac/lethe/internal/view/testview"
+)
+
+// Test is `test`.
+var Test = &base.Command{
+	Name: "test", Stream: true, Short: "Execute integration tests for Lethe modules",
+	Long: `Runs the test files of the current configuration: files whose names end in
+.tftest.hcl or .tofutest.hcl, in this directory and in the directory "tests".
+The runs of a file are planned or applied in their order, and what they assert
+is checked.
+
+This makes real infrastructure, and destroys it when a file is over. What
+cannot be destroyed is listed, and its state is written to
+errored_test.tfstate.`,
+	Examples: [][2]string{
+		{"lethe test", "Run all test files"},
+		{"lethe test -filter=tests/names.tftest.hcl -verbose", "Run one of them, and show its plans and states"},
+		{"lethe test -junit-xml=report.xml", "Write a report for those who collect them"},
+	},
+	Setup: base.Flags(func(c *base.Call, f *flags) {
+		c.Flags.Var(&f.filter, "filter", "Run only this test `file`. May be given many times.")
+		f.TestsFlag(c)
+		c.Flags.BoolVar(&f.verbose, "verbose", false, "Print the plan or the state of each run.")
+		c.Flags.StringVar(&f.junit, "junit-xml", "", "Write a report in the form of JUnit to this `file`.")
+		c.Flags.StringVar(&f.cloud, "cloud-run", "", "Not supported: tests run on this machine. The `source` of a module.")
+		c.Flags.Int("run-parallelism", 1, "Accepted for compatibility: runs run one after the other. How `many` may run at once.")
+		c.Flags.IntVar(&f.Parallelism, "parallelism", 10, "How `many` provider calls may run at once.")
+		f.VarFlags(c)
+		f.WarningFlags(c)
+		c.SensitiveFlag()
+		c.JSONFlag()
+	}, run),
+}
+
+type flags struct {
+	project.Options
+	filter  base.List
+	verbose bool
+	junit   string
+	cloud   string
+}
+
+func run(ctx context.Context, c *base.Call, f *flags) int {
+	f.Input = false // a test asks nothing
+	if !f.NoOperands(c) {
+		return c.UI.Fail()
+	}
+	if f.cloud != "" {
+		c.Bag.Add(diag.Errorf("Remote tests are not supported", "Tests run on this machine: -cloud-run is not supported."))
+		return c.UI.Fail()
+	}
+	if _, err := os.Stat(filepath.Dir(c.Path(f.junit))); f.junit != "" && err != nil {
+		c.Bag.Add(unwritten(f.junit, err))
+		return c.UI.Fail()
+	}
+	p, ok := project.Open(c, &f.Options)
+	if !ok {
+		return c.UI.Fail()
+	}
+	s, ok := prepare(ctx, p, f)
+	if !ok {
+		return c.UI.Fail()
+	}
+	c.UI.Diagnostics(c.Bag.List())
+	c.Bag.Clear()
+	collected := &collector{Reporter: reporter(p, f)}
+	s.Reporter, c.Leaving = collected, s.Abandon
+	sum := s.Run(ctx)
+	if f.junit != "" {
+		var b bytes.Buffer
+		err := testview.WriteJUnit(&b, collected.files, options(p, f))
+		if err == nil {
+			err = disk.Replace(c.FS(), c.Path(f.junit), b.Bytes())
+		}
+		if err != nil {
+			c.Bag.Add(unwritten(f.junit, err))
+		}
+	}
+	if sum.Status > suite.Pass || c.CutShort() {
+		return c.UI.Fail()
+	}
+	return c.UI.Done(base.ExitOK)
+}
+
+func unwritten(file string, err error) diag.Diagnostic {
+	return diag.Errorf("Failed to write report", "The report cannot be written to %s: %s.", file, disk.Reason(err))
+}
+
+// collector keeps the files for the report.
+type collector struct {
+	suite.Reporter
+	files []*suite.File
+}
+
+// Found implements suite.Reporter.
+func (c *collector) Found(files []*suite.File) {
+	c.files = files
+	c.Reporter.Found(files)
+}
+
+func options(p *project.Project, f *flags) testview.Options {
+	return testview.Options{Options: p.Call.ViewOptions(), Verbose: f.verbose, Schemas: p.Schemas(), Version: base.Version}
+}
+
+// reporter shows what happens.
+func reporter(p *project.Project, f *flags) suite.Reporter {
+	if j, ok := p.UI.View.(*view.JSON); ok {
+		return &testview.JSON{O: options(p, f), Out: j}
+	}
+	return &testview.Text{O: options(p, f), Out: p.UI.View.(*view.Human)}
+}
+
+// prepare reads the configuration and the test files, and reports all that is wrong with them: then nothing is run.
+func prepare(ctx context.Context, p *project.Project, f *flags) (*suite.Suite, bool) {
+	loaded := p.Load()
+	files, found := p.ReadTests()
+	if !found && f.Tests != "tests" {
+		p.Bag.Add(diag.Warningf("Test directory does not exist", "Requested test directory %s does not exist.", f.Tests))
+	}
+	files, chosen := filtered(p, f.filter, files)
+	if !loaded || p.Bag.HasErrors() || !chosen || !p.LoadTests(files) {
+		return nil, false
+	}
+	if !p.CollectForTests(files) || !p.Compile(ctx, vet.CheckOptions{}) {
+		return nil, false
+	}
+	p.Applying = true
+	log := &logged{}
+	p.Call.Heard = log.add
+	return &suite.Suite{
+		Files: files, Root: p.Tree, Given: p.Vars.Given, Engine: p.Engine, Now: p.Call.Now, Sources: p.Call.Sources,
+		Cleanup: p.Call.Stops.Abandon, Load: p.LoadForTest, Compile: p.CompileForTest, Options: p.OptionsForTest,
+		Write: writer(p), Logged: log.take, Documents: func(r *suite.Run) []suite.Document { return testview.Documents(r, options(p, f)) },
+	}, true
+}
+
+// logged is what is logged.
+type logged struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logged) add(line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text.WriteString(line + "\n")
+}
+
+func (l *logged) take() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text := l.text.String()
+	l.text.Reset()
+	return text
+}
+
+// filtered are the files that are to be run, all of them without a filter.
+func filtered(p *project.Project, filter []string, files []*testfile.File) ([]*testfile.File, bool) {
+	if len(filter) == 0 {
+		return files, true
+	}
+	var out []*testfile.File
+	left := slices.Clone(filter)
+	for _, file := range files {
+		if i := slices.IndexFunc(filter, func(s string) bool { return filepath.Clean(s) == file.Name }); i >= 0 {
+			out = append(out, file)
+			left = slices.DeleteFunc(left, func(s string) bool { return s == filter[i] })
+		}
+	}
+	for _, name := range left {
+		var names []string
+		for _, file := range files {
+			names = append(names, file.Name)
+		}
+		p.Bag.Add(diag.Errorf("Unknown test file", "There is no test file %s, in this directory or in that of tests.%s", name, diag.Meant(diag.Suggest(name, names))))
+	}
+	return out, len(left) == 0
+}
+
+// writer keeps states that could not be destroyed, each in a file of its own.
+func writer(p *project.Project) func(*state.Snapshot) (string, error) {
+	n := 0
+	return func(s *state.Snapshot) (string, error) {
+		n++
+		return project.WriteErrored(p, s, n)
+	}
+}

@@ -1,0 +1,157 @@
+package testfile
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/zclconf/go-cty/cty"
+)
+
+var (
+	mockBlocks = []hcl.BlockHeaderSchema{
+		{Type: "mock_resource", LabelNames: []string{"type"}}, {Type: "mock_data", LabelNames: []string{"type"}},
+		{Type: "mock_ephemeral", LabelNames: []string{"type"}},
+	}
+	mockSchema = &hcl.BodySchema{
+		Attributes: []hcl.AttributeSchema{{Name: "alias"}, {Name: "source"}, {Name: "for_each"}, {Name: "override_during"}},
+		Blocks:     slices.Concat(mockBlocks, overrideBlocks),
+	}
+	mockFileSchema = &hcl.BodySchema{Blocks: slices.Concat(mockBlocks, overrideBlocks)}
+	defaultSchema  = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "defaults"}, {Name: "override_during"}}}
+	overrideSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "target", Required: true}, {Name: "values"}, {Name: "outputs"}, {Name: "override_during"}}}
+)
+
+// mockSuffixes are how the names of mock files end.
+var mockSuffixes = []string{".tfmock.hcl", ".tofumock.hcl", ".tfmock.json", ".tofumock.json"}
+
+// mockProvider reads a mock_provider block, with the mock files that it names.
+func (r *reader) mockProvider(b *hcl.Block) {
+	content, _ := r.Content(b.Body, mockSchema)
+	m := &Mock{ProviderName: config.ProviderName{Local: b.Labels[0]}, Range: config.Place(b)}
+	r.Text(content.Attributes["alias"], &m.Alias)
+	m.During = r.during(content.Attributes["override_during"])
+	if a := content.Attributes["for_each"]; a != nil {
+		r.Bag.Add(diag.Errorf("Unsupported in test files", "The argument \"for_each\" of a mock provider is not supported yet.").At(a.NameRange))
+	}
+	if first := r.file.Mocks[m.ProviderName]; first != nil {
+		r.Bag.Add(diag.Errorf("Duplicate mock_provider block", "The provider %s is mocked at %s already. Each provider configuration has one mock.", m.ProviderName, first.Range).At(m.Range))
+		return
+	}
+	r.file.Mocks[m.ProviderName] = m
+	r.mocked(m, content.Blocks)
+	var dir string
+	if a := content.Attributes["source"]; r.Text(a, &dir) {
+		r.mockFiles(m, dir, a.Expr.Range())
+	}
+}
+
+// mockFiles reads the mock files in a directory, which is relative to the working directory as that of a module is. What the
+// block itself says goes before what they say.
+func (r *reader) mockFiles(m *Mock, dir string, at diag.Range) {
+	shown := dir
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(r.root, dir)
+	}
+	names, ok := r.Files(dir, mockSuffixes)
+	if !ok || len(names) == 0 {
+		r.Bag.Add(diag.Errorf("Failed to read mock files", "There are no mock files in the directory %s: files whose names end in .tfmock.hcl or .tfmock.json.", shown).At(at))
+	}
+	for _, name := range names {
+		if body, _, ok := r.Body(dir, name, r.sources); ok {
+			content, _ := r.Content(body, mockFileSchema)
+			r.mocked(m, content.Blocks)
+		}
+	}
+}
+
+// mocked reads the blocks about types and objects of a mock.
+func (r *reader) mocked(m *Mock, blocks hcl.Blocks) {
+	for _, b := range blocks {
+		if strings.HasPrefix(b.Type, "override_") {
+			m.Overrides = r.override(b, m.Overrides)
+			continue
+		}
+		d := &Default{Mode: modeOf(b.Type), Type: b.Labels[0], Range: config.Place(b)}
+		content, _ := r.Content(b.Body, defaultSchema)
+		d.During = r.during(content.Attributes["override_during"])
+		d.Values = r.values(content.Attributes["defaults"])
+		same := func(x *Default) bool { return x.Mode == d.Mode && x.Type == d.Type }
+		if i := slices.IndexFunc(m.Defaults, same); i >= 0 {
+			if m.Defaults[i].Range.Filename == d.Range.Filename {
+				r.Bag.Add(diag.Errorf("Duplicate "+b.Type+" block", "The type %q is mocked at %s already. Put everything into one of them.", d.Type, m.Defaults[i].Range).At(d.Range))
+			}
+			continue
+		}
+		m.Defaults = append(m.Defaults, d)
+	}
+}
+
+// modeOf is the mode that a mock or override block is about, 0 for modules.
+func modeOf(block string) addr.Mode {
+	_, what, _ := strings.Cut(block, "_")
+	mode, _ := addr.ModeOf(what)
+	return mode
+}
+
+// override reads one of the override blocks. The last one for a target counts, as in Terraform.
+func (r *reader) override(b *hcl.Block, into []*Override) []*Override {
+	o := &Override{Mode: modeOf(b.Type), Range: config.Place(b)}
+	content, ok := r.Content(b.Body, overrideSchema)
+	if !ok {
+		return into
+	}
+	o.During = r.during(content.Attributes["override_during"])
+	name, other := "values", "outputs"
+	if o.Mode == 0 {
+		name, other = other, name
+	}
+	if a := content.Attributes[other]; a != nil {
+		r.Bag.Add(diag.Errorf("Unsupported argument", "An argument named %q is not expected in a block of type %q. Did you mean %q?", other, b.Type, name).At(a.NameRange))
+	}
+	o.Values = r.values(content.Attributes[name])
+	ref, ok := r.Reference(content.Attributes["target"], "aws_vpc.main")
+	if !ok {
+		return into
+	}
+	target, err := addr.ParseTarget(ref.Text)
+	if err != nil || target.Mode != o.Mode {
+		what := map[addr.Mode]string{0: "module", addr.Managed: "resource", addr.Data: "data source", addr.Ephemeral: "ephemeral resource"}[o.Mode]
+		r.Bag.Add(diag.Errorf("Invalid override target", "A block of type %q is about a %s, and %s is none.", b.Type, what, ref.Text).At(ref.Range))
+		return into
+	}
+	o.Target = target
+	return append(into, o)
+}
+
+// during reads an override_during argument.
+func (r *reader) during(a *hcl.Attribute) During {
+	switch word := r.Word(a); {
+	case a == nil:
+		return Inherited
+	case word == "plan":
+		return DuringPlan
+	case word == "apply":
+		return DuringApply
+	}
+	r.Bag.Add(diag.Errorf("Invalid override_during value", "The \"override_during\" argument is one of the bare words plan and apply.").At(a.Expr.Range()))
+	return Inherited
+}
+
+// values reads what is answered: an object.
+func (r *reader) values(a *hcl.Attribute) hcl.Expression {
+	if a == nil {
+		return nil
+	}
+	e, ds := config.Native(a.Expr)
+	r.Bag.HCL(ds)
+	if v, ds := e.Value(nil); !ds.HasErrors() && v.Type() != cty.DynamicPseudoType && !v.Type().IsObjectType() {
+		r.Bag.Add(diag.Errorf("Invalid "+a.Name+" attribute", "The argument %q has to be an object: { name = value }.", a.Name).At(a.Expr.Range()))
+		return nil
+	}
+	return e
+}

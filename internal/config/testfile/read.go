@@ -1,0 +1,79 @@
+package testfile
+
+import (
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+var fileSchema = &hcl.BodySchema{Blocks: slices.Concat([]hcl.BlockHeaderSchema{
+	{Type: "run", LabelNames: []string{"name"}}, {Type: "provider", LabelNames: []string{"name"}},
+	{Type: "mock_provider", LabelNames: []string{"name"}}, {Type: "variables"}, {Type: "test"},
+	{Type: "variable", LabelNames: []string{"name"}},
+}, overrideBlocks)}
+
+// Read reads the test files of some directories, the first of which is that of the root module, in the order of their
+// names. It reports what is wrong with each, and gives those that it understood; found says of each directory whether
+// it could be read.
+func Read(dirs []string, o config.Options, sources *diag.Sources, bag *diag.Bag) (files []*File, found []bool) {
+	seen := map[string]bool{}
+	for _, dir := range dirs {
+		parts := config.NewParts(o, bag)
+		names, ok := parts.Files(dir, config.TestSuffixes)
+		found = append(found, ok)
+		for _, name := range names {
+			body, shown, ok := parts.Body(dir, name, sources)
+			if !ok || seen[shown] {
+				continue
+			}
+			seen[shown] = true
+			r := &reader{parts, dirs[0], sources, &File{Name: shown, Dir: dir, Variables: map[string]*Value{}, Mocks: map[config.ProviderName]*Mock{}}}
+			r.read(body)
+			files = append(files, r.file)
+		}
+	}
+	return files, found
+}
+
+func (r *reader) read(body hcl.Body) {
+	content, _ := r.Content(body, fileSchema)
+	runs := map[string]*Run{}
+	var providers, variables hcl.Blocks
+	for _, b := range content.Blocks {
+		switch b.Type {
+		case "run":
+			run := r.run(b)
+			if first := runs[run.Name]; first != nil {
+				r.Bag.Add(diag.Errorf("Duplicate \"run\" block names", "A run block named %q was declared at %s already. Names of runs are unique in a file.", run.Name, first.Range).At(run.Range))
+				continue
+			}
+			runs[run.Name] = run
+			r.file.Runs = append(r.file.Runs, run)
+		case "variables":
+			r.variables(b, r.file.Variables)
+		case "provider":
+			providers = append(providers, b)
+		case "mock_provider":
+			r.mockProvider(b)
+		case "variable":
+			variables = append(variables, b)
+		case "test":
+			r.test(b)
+		default:
+			r.file.Overrides = r.override(b, r.file.Overrides)
+		}
+	}
+	r.file.Providers, r.file.Declared = r.Module(providers).Providers, r.Module(variables).Variables
+	for _, p := range r.file.Providers {
+		if !liftRuns(p) {
+			r.Bag.Add(diag.Errorf("Unsupported in test files", "In JSON syntax, the settings of a provider cannot refer to runs. Write the test file in native syntax.").At(p.Range))
+		}
+	}
+	for name, m := range r.file.Mocks {
+		if p := r.file.Providers[name]; p != nil {
+			r.Bag.Add(diag.Errorf("Duplicate provider block", "The provider %s is configured at %s and mocked here. A provider configuration is either real or a mock.", name, p.Range).At(m.Range))
+		}
+	}
+}

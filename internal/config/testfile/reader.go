@@ -1,0 +1,62 @@
+package testfile
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/zclconf/go-cty/cty"
+)
+
+var overrideBlocks = []hcl.BlockHeaderSchema{
+	{Type: "override_resource"}, {Type: "override_data"}, {Type: "override_module"}, {Type: "override_ephemeral"},
+}
+
+// reader reads one test file.
+type reader struct {
+	*config.Parts
+	root    string // the directory of the root module
+	sources *diag.Sources
+	file    *File
+}
+
+// unsupported refuses a block of the language of tests that is not there yet.
+func (r *reader) unsupported(b *hcl.Block) {
+	r.Bag.Add(diag.Errorf("Unsupported in test files", "A block of type %q in a test file is not supported yet. Remove it to run the other tests.", b.Type).At(config.Place(b)))
+}
+
+var testSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "parallel"}}}
+
+// test reads a test block. That runs may run at once is accepted, and changes nothing: they run one after the other.
+func (r *reader) test(b *hcl.Block) {
+	content, _ := r.Content(b.Body, testSchema)
+	var parallel bool
+	r.Bool(content.Attributes["parallel"], &parallel)
+}
+
+// variables reads a variables block.
+func (r *reader) variables(b *hcl.Block, into map[string]*Value) {
+	attrs, ds := b.Body.JustAttributes()
+	r.Bag.HCL(ds)
+	for _, a := range attrs {
+		e, ds := config.Native(a.Expr)
+		r.Bag.HCL(ds)
+		if first := into[a.Name]; first != nil {
+			r.Bag.Add(diag.Errorf("Duplicate variable value", "The variable %q was given a value at %s already. Give it one.", a.Name, first.Range).At(a.Range))
+		}
+		into[a.Name] = &Value{a.Name, e, literal(e), a.Range}
+	}
+}
+
+// literal is the value of a text, a number or a truth value that is written out, NilVal of anything else.
+func literal(e hclsyntax.Expression) cty.Value {
+	switch x := e.(type) {
+	case *hclsyntax.LiteralValueExpr:
+		return x.Val
+	case *hclsyntax.TemplateExpr:
+		if len(x.Parts) == 1 {
+			return literal(x.Parts[0])
+		}
+	}
+	return cty.NilVal
+}

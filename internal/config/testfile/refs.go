@@ -1,0 +1,132 @@
+package testfile
+
+import (
+	"maps"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Refs are the names that expressions of a test file refer to, each with one place where it stands.
+type Refs map[Ref]diag.Range
+
+// Ref is the first two names of a reference.
+type Ref struct{ Root, Name string }
+
+// add takes in what expressions refer to.
+func (r Refs) add(es ...hcl.Expression) {
+	for _, e := range es {
+		if e == nil {
+			continue
+		}
+		for _, t := range e.Variables() {
+			name := ""
+			if len(t) > 1 {
+				if a, ok := t[1].(hcl.TraverseAttr); ok {
+					name = a.Name
+				}
+			}
+			ref := Ref{t.RootName(), name}
+			if _, seen := r[ref]; !seen {
+				r[ref] = t[:min(len(t), 2)].SourceRange()
+			}
+		}
+	}
+}
+
+// RefsOf are those of an expression.
+func RefsOf(es ...hcl.Expression) Refs {
+	r := Refs{}
+	r.add(es...)
+	return r
+}
+
+// AssertRefs are those of what a run asserts.
+func (run *Run) AssertRefs() Refs {
+	r := Refs{}
+	for _, a := range run.Asserts {
+		r.add(a.Condition, a.Message)
+	}
+	return r
+}
+
+// ProviderRefs are those of the settings of a provider.
+func ProviderRefs(p *config.Provider) Refs {
+	r := Refs{}
+	r.add(p.ForEach)
+	if body, ok := p.Body.(*hclsyntax.Body); ok {
+		_ = hclsyntax.VisitAll(body, func(n hclsyntax.Node) hcl.Diagnostics {
+			if e, ok := n.(*hclsyntax.ScopeTraversalExpr); ok {
+				r.add(e)
+			}
+			return nil
+		})
+		return r
+	}
+	attrs, _ := p.Body.JustAttributes()
+	for _, a := range attrs {
+		r.add(a.Expr)
+	}
+	return r
+}
+
+// Wanted are the variables that the expressions of a file refer to, as its variable blocks have them: those that it does
+// not declare take anything.
+func (f *File) Wanted() map[string]*config.Variable {
+	r := Refs{}
+	for _, v := range f.Variables {
+		r.add(v.Expr)
+	}
+	for _, p := range f.Providers {
+		maps.Copy(r, ProviderRefs(p))
+	}
+	for _, run := range f.Runs {
+		maps.Copy(r, run.AssertRefs())
+		for _, v := range run.Variables {
+			r.add(v.Expr)
+		}
+	}
+	out := maps.Clone(f.Declared)
+	for ref, at := range r {
+		if ref.Root == "var" && out[ref.Name] == nil {
+			out[ref.Name] = &config.Variable{Name: ref.Name, Type: cty.DynamicPseudoType, Nullable: true, Default: cty.NilVal, Range: at}
+		}
+	}
+	return out
+}
+
+// RunVariable is the name of the variable that stands for the outputs of a run in the settings of providers: no
+// variable of a configuration can be called so.
+func RunVariable(run string) string { return "run." + run }
+
+// RunOf is the run that a variable stands for (see RunVariable); false if it stands for itself.
+func RunOf(variable string) (string, bool) { return strings.CutPrefix(variable, "run.") }
+
+// liftRuns makes references to runs in the settings of a provider references to variables (see RunVariable).
+func liftRuns(p *config.Provider) (ok bool) {
+	body, native := p.Body.(*hclsyntax.Body)
+	if !native {
+		for ref := range ProviderRefs(p) {
+			if ref.Root == "run" {
+				return false
+			}
+		}
+		return true
+	}
+	_ = hclsyntax.VisitAll(body, func(n hclsyntax.Node) hcl.Diagnostics {
+		e, is := n.(*hclsyntax.ScopeTraversalExpr)
+		if !is || e.Traversal.RootName() != "run" || len(e.Traversal) < 2 {
+			return nil
+		}
+		if name, is := e.Traversal[1].(hcl.TraverseAttr); is {
+			root := hcl.TraverseRoot{Name: "var", SrcRange: e.Traversal[0].SourceRange()}
+			e.Traversal = append(hcl.Traversal{root, hcl.TraverseAttr{Name: RunVariable(name.Name), SrcRange: name.SrcRange}}, e.Traversal[2:]...)
+		}
+		return nil
+	})
+	return true
+}

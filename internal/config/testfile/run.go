@@ -1,0 +1,162 @@
+package testfile
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+var (
+	runSchema = &hcl.BodySchema{
+		Attributes: []hcl.AttributeSchema{
+			{Name: "command"}, {Name: "providers"}, {Name: "expect_failures"}, {Name: "state_key"}, {Name: "parallel"},
+			{Name: "skip_cleanup"}, {Name: "expect_no_leak"},
+		},
+		Blocks: slices.Concat([]hcl.BlockHeaderSchema{
+			{Type: "plan_options"}, {Type: "assert"}, {Type: "variables"}, {Type: "module"}, {Type: "backend", LabelNames: []string{"type"}},
+		}, overrideBlocks),
+	}
+	planOptionsSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "mode"}, {Name: "refresh"}, {Name: "replace"}, {Name: "target"}}}
+	moduleSchema      = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "source", Required: true}, {Name: "version"}}}
+)
+
+// run reads a run block.
+func (r *reader) run(b *hcl.Block) *Run {
+	run := &Run{Name: b.Labels[0], Range: config.Place(b), Variables: map[string]*Value{}}
+	r.Name(b, "Invalid run block name")
+	content, _ := r.Content(b.Body, runSchema)
+	if a := content.Attributes["skip_cleanup"]; a != nil {
+		r.Bag.Add(diag.Errorf("Unsupported in test files", "The argument \"skip_cleanup\" of a run is not supported yet: what a test makes is destroyed. Remove it to run this test.").At(a.NameRange))
+	}
+	var parallel bool // it may run at once with others, which it need not
+	r.Bool(content.Attributes["parallel"], &parallel)
+	if a := content.Attributes["command"]; a != nil {
+		word := r.Word(a)
+		if run.Plan = word == "plan"; word != "apply" && word != "plan" {
+			r.Bag.Add(diag.Errorf("Invalid \"command\" keyword", "The \"command\" of a run is one of the bare words apply and plan.").At(a.Expr.Range()))
+		}
+	}
+	r.Text(content.Attributes["state_key"], &run.StateKey)
+	if a := content.Attributes["providers"]; a != nil {
+		run.Providers = append([]config.Passed{}, r.Passed(a)...)
+	}
+	run.Expected = r.References(content.Attributes["expect_failures"], "var.name")
+	for _, e := range run.Expected {
+		r.checkable(e)
+	}
+	run.NoLeak = r.canaries(content.Attributes["expect_no_leak"])
+	r.blocks(run, content.Blocks)
+	return run
+}
+
+func (r *reader) blocks(run *Run, blocks hcl.Blocks) {
+	once := map[string]*hcl.Block{}
+	for _, b := range blocks {
+		first := once[b.Type]
+		if once[b.Type] = b; first != nil && (b.Type == "plan_options" || b.Type == "module" || b.Type == "variables") {
+			r.Bag.Add(diag.Errorf("Multiple \""+b.Type+"\" blocks", "This run block has a %q block at %s already. Put everything into one of them.", b.Type, first.DefRange).At(config.Place(b)))
+			continue
+		}
+		switch b.Type {
+		case "assert":
+			if c, ok := r.Condition(b); ok {
+				run.Asserts = append(run.Asserts, c)
+			}
+		case "variables":
+			r.variables(b, run.Variables)
+		case "plan_options":
+			r.planOptions(run, b)
+		case "module":
+			r.module(run, b)
+		case "backend":
+			r.unsupported(b)
+		default:
+			run.Overrides = r.override(b, run.Overrides)
+		}
+	}
+}
+
+// planOptions reads what a run says of its plan.
+func (r *reader) planOptions(run *Run, b *hcl.Block) {
+	content, _ := r.Content(b.Body, planOptionsSchema)
+	if a := content.Attributes["mode"]; a != nil {
+		word := r.Word(a)
+		if run.RefreshOnly = word == "refresh-only"; word != "normal" && word != "refresh-only" {
+			r.Bag.Add(diag.Errorf("Invalid \"mode\" keyword", "The \"mode\" of a plan is one of the bare words normal and refresh-only.").At(a.Expr.Range()))
+		}
+	}
+	refresh := true
+	r.Bool(content.Attributes["refresh"], &refresh)
+	if run.NoRefresh = !refresh; run.NoRefresh && run.RefreshOnly {
+		r.Bag.Add(diag.Errorf("Incompatible refresh options", "A plan that only refreshes cannot leave refreshing out. Remove one of the two arguments.").At(content.Attributes["refresh"].Range))
+	}
+	for _, ref := range r.References(content.Attributes["target"], "aws_vpc.main") {
+		if t, err := addr.ParseTarget(ref.Text); err == nil {
+			run.Targets = append(run.Targets, t)
+		} else {
+			r.badAddress(ref, err)
+		}
+	}
+	for _, ref := range r.References(content.Attributes["replace"], "aws_vpc.main") {
+		if i, err := addr.ParseInstance(ref.Text); err == nil {
+			run.Replace = append(run.Replace, i)
+		} else {
+			r.badAddress(ref, err)
+		}
+	}
+}
+
+func (r *reader) badAddress(ref config.Reference, err error) {
+	r.Bag.Add(diag.Errorf("Invalid address", "%s.", err).At(ref.Range))
+}
+
+// module reads which module a run tests instead of the one in the working directory.
+func (r *reader) module(run *Run, b *hcl.Block) {
+	content, ok := r.Content(b.Body, moduleSchema)
+	if !ok {
+		return
+	}
+	run.Module = &config.Call{Name: run.Name, Source: content.Attributes["source"].Expr, SourceRange: content.Attributes["source"].Expr.Range(), Range: config.Place(b)}
+	if a := content.Attributes["version"]; a != nil {
+		run.Module.Versions = a.Expr
+	}
+}
+
+// checkable refuses what can have no conditions.
+func (r *reader) checkable(ref config.Reference) {
+	root, name, _ := strings.Cut(ref.Text, ".")
+	switch root {
+	case "var", "output", "check":
+		if name != "" && !strings.ContainsAny(name, ".[") {
+			return
+		}
+	case "local", "path", "terraform", "module", "run", "each", "count", "self":
+	default:
+		if t, err := addr.ParseTarget(ref.Text); err == nil && t.Mode != 0 {
+			return
+		}
+	}
+	r.Bag.Add(diag.Errorf("Invalid `expect_failures` reference", "You cannot expect failures from %s: only what can have conditions of its own can fail, which are input variables, outputs, check blocks and resources of all modes in the module under test.", ref.Text).At(ref.Range))
+}
+
+// canaries reads an expect_no_leak argument.
+func (r *reader) canaries(a *hcl.Attribute) (out []*Canary) {
+	if a == nil {
+		return nil
+	}
+	items, ds := hcl.ExprList(a.Expr)
+	if ds.HasErrors() {
+		r.Bag.Add(diag.Errorf("Invalid expression", "A static list of values is required for %q, such as [var.password, run.setup.token].", a.Name).At(a.Expr.Range()))
+		return nil
+	}
+	for _, item := range items {
+		e, ds := config.Native(item)
+		r.Bag.HCL(ds)
+		out = append(out, &Canary{e, item.Range()})
+	}
+	return out
+}

@@ -1,0 +1,142 @@
+package testfile
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/zclconf/go-cty/cty"
+)
+
+func read(t *testing.T, files config.Memory) ([]*File, *diag.Bag) {
+	t.Helper()
+	var bag diag.Bag
+	list, _ := Read([]string{".", "tests"}, config.Options{Files: files}, &diag.Sources{}, &bag)
+	return list, &bag
+}
+
+// Files come in the order of their names, those of the root module first; one with tofu in its name hides the one with tf.
+func TestDiscovery(t *testing.T) {
+	list, bag := read(t, config.Memory{
+		"b.tftest.hcl": nil, "a.tftest.hcl": nil, "a.tofutest.hcl": nil, "c.tftest.json": []byte("{}"), ".hidden.tftest.hcl": nil, "main.tf": nil, "tests/a.tftest.hcl": nil, "tests/x.hcl": nil,
+	})
+	var names []string
+	for _, f := range list {
+		names = append(names, f.Name)
+	}
+	if got := strings.Join(names, " "); got != "a.tofutest.hcl b.tftest.hcl c.tftest.json tests/a.tftest.hcl" || bag.Len() > 0 {
+		t.Errorf("%s, %v", got, bag.List())
+	}
+}
+
+const whole = `
+variables {
+  a = "text"
+  b = var.a
+}
+provider "x" {
+  alias = "late"
+  key   = run.setup.key
+}
+mock_provider "y" {
+  override_during = plan
+  mock_ephemeral "y_lease" {
+    defaults = { token = "t" }
+  }
+}
+run "setup" {
+  module {
+    source = "./helper"
+  }
+}
+run "main" {
+  command         = plan
+  state_key       = "k"
+  expect_failures = [var.a, x_thing.t["k"]]
+  expect_no_leak  = [run.setup.key]
+  providers       = { x = x.late }
+  plan_options {
+    mode    = refresh-only
+    target  = [module.m, x_thing.t]
+    replace = [x_thing.t[0]]
+  }
+  override_module {
+    target  = module.m
+    outputs = { o = 1 }
+  }
+  assert {
+    condition     = run.setup.key == var.a
+    error_message = "no"
+  }
+}
+`
+
+func TestRead(t *testing.T) {
+	list, bag := read(t, config.Memory{"main.tftest.hcl": []byte(whole)})
+	if bag.Len() > 0 || len(list) != 1 {
+		t.Fatal(bag.List())
+	}
+	f := list[0]
+	setup, main := f.Runs[0], f.Runs[1]
+	if f.Variables["a"].Plain.AsString() != "text" || f.Variables["b"].Plain != cty.NilVal {
+		t.Error("values that are written out are not told from others")
+	}
+	if key := Key(f, setup); setup.Plan || setup.Module == nil || key != "test.main.setup" {
+		t.Errorf("setup: %+v, %s", setup, key)
+	}
+	late := f.Providers[config.ProviderName{Local: "x", Alias: "late"}]
+	if _, ok := ProviderRefs(late)[Ref{"var", RunVariable("setup")}]; !ok {
+		t.Errorf("a reference to a run was not lifted: %v", ProviderRefs(late))
+	}
+	if m := f.Mocks[config.ProviderName{Local: "y"}]; m.During != DuringPlan || len(m.Defaults) != 1 || m.Defaults[0].Mode.String() != "ephemeral" {
+		t.Errorf("mock: %+v", m)
+	}
+	if !main.Plan || !main.RefreshOnly || main.StateKey != "k" || len(main.Targets) != 2 || len(main.Replace) != 1 || len(main.NoLeak) != 1 || len(main.Providers) != 1 || len(main.Overrides) != 1 {
+		t.Errorf("main: %+v", main)
+	}
+	if e := main.Expected; len(e) != 2 || e[0].Text != "var.a" || e[1].Text != `x_thing.t["k"]` {
+		t.Errorf("expected: %v", e)
+	}
+	if refs := main.AssertRefs(); len(refs) != 2 {
+		t.Errorf("references: %v", refs)
+	}
+}
+
+// Each mistake is one message with a place.
+func TestMistakes(t *testing.T) {
+	for text, want := range map[string]string{
+		`run "a" {`:                                              "Unclosed configuration block",
+		"run \"a\" {\n  command = destroy\n}":                    `Invalid "command" keyword`,
+		"run \"a\" {\n}\nrun \"a\" {\n}":                         `Duplicate "run" block names`,
+		"run \"a b\" {\n}":                                       "Invalid run block name",
+		"run \"a\" {\n  nothing = 1\n}":                          "Unsupported argument",
+		"foo {\n}":                                               "Unsupported block type",
+		"run \"a\" {\n  expect_failures = [local.x]\n}":          "Invalid `expect_failures` reference",
+		"run \"a\" {\n  expect_failures = var.x\n}":              "Invalid expression",
+		"run \"a\" {\n  assert {\n    condition = var.x\n  }\n}": "Missing required argument",
+		"run \"a\" {\n  assert {\n    condition = true\n    error_message = \"no\"\n  }\n}":   "Invalid assert expression",
+		"run \"a\" {\n  plan_options {\n    mode = destroy\n  }\n}":                           `Invalid "mode" keyword`,
+		"run \"a\" {\n  plan_options {\n    mode = refresh-only\n    refresh = false\n  }\n}": "Incompatible refresh options",
+		"run \"a\" {\n  plan_options {\n  }\n  plan_options {\n  }\n}":                        `Multiple "plan_options" blocks`,
+		"run \"a\" {\n  module {\n  }\n}":                                                     "Missing required argument",
+		"run \"a\" {\n  skip_cleanup = true\n}":                                               "Unsupported in test files",
+		"run \"a\" {\n  backend \"local\" {\n  }\n}":                                          "Unsupported in test files",
+		"variables {\n  a = 1\n}\nvariables {\n  a = 2\n}":                                    "Duplicate variable value",
+		"provider \"x\" {\n}\nmock_provider \"x\" {\n}":                                       "Duplicate provider block",
+		"mock_provider \"x\" {\n}\nmock_provider \"x\" {\n}":                                  "Duplicate mock_provider block",
+		"mock_provider \"x\" {\n  source = \"./none\"\n}":                                     "Failed to read mock files",
+		"override_resource {\n}":                                                              "Missing required argument",
+		"override_resource {\n  target = data.x.y\n}":                                         "Invalid override target",
+		"override_module {\n  target = module.m\n  values = {}\n}":                            "Unsupported argument",
+		"override_data {\n  target = data.x.y\n  values = 1\n}":                               "Invalid values attribute",
+		"override_data {\n  target = data.x.y\n  override_during = never\n}":                  "Invalid override_during value",
+		"test {\n  parallel = \"maybe\"\n}":                                                   "Unsuitable value type",
+	} {
+		_, bag := read(t, config.Memory{"a.tftest.hcl": []byte(text + "\n")})
+		list := bag.List()
+		if len(list) != 1 || list[0].Summary != want || list[0].Subject == nil {
+			t.Errorf("%s\n%v, want %s", text, list, want)
+		}
+	}
+}

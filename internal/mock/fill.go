@@ -1,0 +1,174 @@
+package mock
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/convert"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// filler puts values where a provider decides.
+type filler struct {
+	of      string // the object's address
+	unknown bool   // what is decided is not known yet
+	nulls   bool   // what is computed and not configured is decided; otherwise only what is unknown
+	deep    int    // how many nested attributes and blocks are around
+	err     error
+}
+
+// block fills a block. given is an object with values for it, or NilVal; path leads to it.
+func (f *filler) block(b *schema.Block, v, config, given cty.Value, path cty.Path) cty.Value {
+	if v.IsNull() || !v.IsKnown() {
+		return v
+	}
+	out := map[string]cty.Value{}
+	for _, a := range b.Attrs {
+		out[a.Name] = f.attr(a, v.GetAttr(a.Name), part(config, a.Name), part(given, a.Name), path.GetAttr(a.Name))
+	}
+	f.deep++
+	defer func() { f.deep-- }()
+	for _, n := range b.Blocks {
+		out[n.Name] = each(v.GetAttr(n.Name), path.GetAttr(n.Name), func(v cty.Value, path cty.Path) cty.Value {
+			return f.block(n.Block, v, v, part(given, n.Name), path)
+		})
+	}
+	return cty.ObjectVal(out)
+}
+
+// attr fills an attribute.
+func (f *filler) attr(a *schema.Attr, v, config, given cty.Value, path cty.Path) cty.Value {
+	decides := a.Computed && (!v.IsKnown() && (f.deep > 0 || !f.nulls) || f.nulls && config != cty.NilVal && config.IsNull())
+	switch {
+	case decides && f.unknown:
+		return cty.UnknownVal(a.Type)
+	case decides:
+		return f.made(a, given, path)
+	case a.Object != nil && v.IsKnown() && !v.IsNull():
+		inside := &schema.Block{Attrs: a.Object.Attrs}
+		f.deep++
+		defer func() { f.deep-- }()
+		return each(v, path, func(v cty.Value, path cty.Path) cty.Value {
+			return f.block(inside, v, v, given, path)
+		})
+	}
+	return v
+}
+
+// each applies a function to an object, or to those in a collection.
+func each(v cty.Value, path cty.Path, fill func(cty.Value, cty.Path) cty.Value) cty.Value {
+	ty := v.Type()
+	switch {
+	case v.IsNull() || !v.IsKnown():
+		return v
+	case ty.IsObjectType():
+		return fill(v, path)
+	case v.LengthInt() == 0:
+		return v
+	}
+	var list []cty.Value
+	byKey := map[string]cty.Value{}
+	for it := v.ElementIterator(); it.Next(); {
+		k, e := it.Element()
+		e = fill(e, path.Index(k))
+		list = append(list, e)
+		if k.Type() == cty.String {
+			byKey[k.AsString()] = e
+		}
+	}
+	switch {
+	case ty.IsMapType():
+		return cty.MapVal(byKey)
+	case ty.IsSetType():
+		return cty.SetVal(list)
+	case ty.IsListType():
+		return cty.ListVal(list)
+	}
+	return cty.TupleVal(list)
+}
+
+// made is the value of a computed attribute: given, or made up.
+func (f *filler) made(a *schema.Attr, given cty.Value, path cty.Path) cty.Value {
+	if given == cty.NilVal {
+		return f.invented(a, path)
+	}
+	if a.Object != nil && a.Object.Nesting == schema.Single && given.Type().IsObjectType() && !given.IsNull() {
+		out := map[string]cty.Value{}
+		for _, inner := range a.Object.Attrs {
+			out[inner.Name] = f.made(inner, part(given, inner.Name), path.GetAttr(inner.Name))
+		}
+		return cty.ObjectVal(out)
+	}
+	v, err := convert.To(given, a.Type)
+	if err != nil {
+		f.err = fmt.Errorf("%s: %w", mark.PathString(path), err)
+		return cty.UnknownVal(a.Type)
+	}
+	return v
+}
+
+// invented is a value that is made up.
+func (f *filler) invented(a *schema.Attr, path cty.Path) cty.Value {
+	if a.Object == nil || a.Object.Nesting != schema.Single {
+		return f.zero(a.Type, path)
+	}
+	out := map[string]cty.Value{}
+	for _, inner := range a.Object.Attrs {
+		out[inner.Name] = f.invented(inner, path.GetAttr(inner.Name))
+	}
+	return cty.ObjectVal(out)
+}
+
+// zero is a value of a type: numbers are 0, truth values false, collections empty. Texts are eight letters and digits, so that
+// two of them differ.
+func (f *filler) zero(t cty.Type, path cty.Path) cty.Value {
+	switch {
+	case t == cty.String:
+		return cty.StringVal(f.word(path))
+	case t == cty.Number:
+		return cty.Zero
+	case t == cty.Bool:
+		return cty.False
+	case t.IsListType():
+		return cty.ListValEmpty(t.ElementType())
+	case t.IsSetType():
+		return cty.SetValEmpty(t.ElementType())
+	case t.IsMapType():
+		return cty.MapValEmpty(t.ElementType())
+	case t.IsObjectType():
+		out := map[string]cty.Value{}
+		for name, ty := range t.AttributeTypes() {
+			out[name] = f.zero(ty, path.GetAttr(name))
+		}
+		return cty.ObjectVal(out)
+	case t.IsTupleType():
+		var out []cty.Value
+		for i, ty := range t.TupleElementTypes() {
+			out = append(out, f.zero(ty, path.IndexInt(i)))
+		}
+		return cty.TupleVal(out)
+	}
+	return cty.NullVal(t)
+}
+
+// word is a text for a place in the object.
+func (f *filler) word(path cty.Path) string {
+	const letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+	sum := sha256.Sum256([]byte(f.of + " " + mark.PathString(path)))
+	var b strings.Builder
+	for _, c := range sum[:8] {
+		b.WriteByte(letters[int(c)%len(letters)])
+	}
+	return b.String()
+}
+
+// part is an attribute of an object, NilVal where it is not there.
+func part(v cty.Value, name string) cty.Value {
+	if v == cty.NilVal || v.IsNull() || !v.IsKnown() || !v.Type().IsObjectType() || !v.Type().HasAttribute(name) {
+		return cty.NilVal
+	}
+	return v.GetAttr(name)
+}

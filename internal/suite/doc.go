@@ -1,0 +1,167 @@
+// Package suite runs test files: plans and applies modules with values of their own, asserts what has to be true then,
+// and destroys what was made ([ADR 34](docs/adr/0034-tests.md)).
+//
+// A Suite runs its files one after the other, and the runs of a file in their order. Each file has states of its own, in
+// memory: one for each module under test, or for each state_key. A run
+//
+//	program.go    compiles the module under test with the providers that the file has for it, once for all runs that agree
+//	values.go     gets its values: of the command line, the file and the run, which may use outputs of earlier runs
+//	run.go        is planned and applied by the engine; no machinery of that is here
+//	verdict.go    is judged: assertions, failures that were expected, secrets that leaked
+//	leases.go     what became of leases, which assertions can be about; leaks.go looks for canaries
+//	cleanup.go    leaves a state behind, which is destroyed when the file is over; what cannot be is written down
+//
+// What happens is told to a Reporter (package view/testview).
+package suite
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/config/testfile"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+)
+
+// Status says how a run or a file went.
+type Status uint8
+
+// The statuses. That of a whole is the highest of its parts.
+const (
+	Pending Status = iota
+	Skip
+	Pass
+	Fail
+	Error
+)
+
+// String is the name that programs know a status by.
+func (s Status) String() string { return [...]string{"pending", "skip", "pass", "fail", "error"}[s] }
+
+// Progress says how far a run or a file is.
+type Progress uint8
+
+// The steps of a run or a file.
+const (
+	Starting Progress = iota
+	Running
+	TearingDown
+	Complete
+)
+
+// String is the name that programs know a step by.
+func (p Progress) String() string {
+	return [...]string{"starting", "running", "teardown", "complete"}[p]
+}
+
+// File is a test file that is run.
+type File struct {
+	*testfile.File
+	Runs   []*Run
+	Status Status
+}
+
+// Run is a run of a file.
+type Run struct {
+	*testfile.Run
+	File     *File
+	Status   Status
+	Diags    []diag.Diagnostic
+	Began    time.Time // zero: it did not begin
+	Took     time.Duration
+	Failed   int              // assertions that do not hold
+	Messages []string         // of these
+	Because  *Run             // the earlier run whose error made this one be skipped; nil: an interrupt did
+	Planned  *plan.Plan       // nil where planning failed
+	State    *state.Snapshot  // after an apply; nil without one
+	Log      string           // what was logged; only where canaries are looked for
+	program  *program.Program // nil before it is compiled
+}
+
+// Program is what the run planned, nil where it could not be compiled.
+func (r *Run) Program() *program.Program { return r.program }
+
+// Summary counts the runs of all files.
+type Summary struct {
+	Status                           Status
+	Passed, Failed, Errored, Skipped int
+}
+
+// Left is what a cleanup could not destroy.
+type Left struct {
+	File    *File
+	Run     *Run          // the last one that worked with the state
+	Objects []addr.Object // what is still there
+	Written string        // the file with the state; "" if it could not be written
+	Diags   []diag.Diagnostic
+}
+
+// Reporter is told what happens, from one goroutine at a time.
+type Reporter interface {
+	// Found says once what there is to run.
+	Found(files []*File)
+	// File says that a file has come to a step.
+	File(f *File, p Progress)
+	// Run says that a run has come to a step.
+	Run(r *Run, p Progress)
+	// Left says what a cleanup left behind, or had to say.
+	Left(l *Left)
+	// Summary ends the suite.
+	Summary(s Summary)
+}
+
+// Document is a text in which canaries are looked for.
+type Document struct {
+	Name string // as in "the state"
+	Text string
+}
+
+// Suite is what to run, and what to run it with.
+type Suite struct {
+	Files    []*testfile.File
+	Root     *config.Tree           // the configuration that is tested where a run says nothing else
+	Given    map[string]frame.Given // values of the command line, of files of values and of the environment
+	Engine   *engine.Engine
+	Reporter Reporter
+	Now      func() time.Time
+	Sources  *diag.Sources
+	// Cleanup is the context of what destroys: it goes on after a first interrupt.
+	Cleanup context.Context
+	// Load loads the module of a run; key is what it was installed as.
+	Load func(key string, call *config.Call, bag *diag.Bag) (*config.Tree, bool)
+	// Compile makes a program of a configuration, with the engine that will run it.
+	Compile func(ctx context.Context, e *engine.Engine, tree *config.Tree, bag *diag.Bag) (*program.Program, bool)
+	// Options are those of walks through a configuration in a directory, without variables.
+	Options func(dir string) frame.Options
+	// Logged gives what was logged since it was last asked.
+	Logged func() string
+	// Documents are what a run leaves at rest and shows, for canaries to be looked for.
+	Documents func(r *Run) []Document
+	// Write keeps a state that could not be destroyed, and says where.
+	Write func(s *state.Snapshot) (file string, err error)
+
+	mu       sync.Mutex
+	abandon  func() // of the file that is run; nil before the first
+	trees    map[string]*config.Tree
+	programs map[programKey]*compiled
+}
+
+// programKey says which runs agree: on the module, and on what the file changes about it, which is empty if that is
+// nothing.
+type programKey struct{ module, file, providers string }
+
+// compiled is a program, or what is wrong with it.
+type compiled struct {
+	program *program.Program
+	tree    *config.Tree
+	mocks   map[addr.ProviderConfig]*testfile.Mock
+	diags   []diag.Diagnostic
+	ok      bool
+}

@@ -1,0 +1,232 @@
+package suite
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/config/testfile"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/run"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/mock"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/secret"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// evaluation evaluates what a test file gives in the place of what providers and modules decide.
+type evaluation struct {
+	x      *execution
+	run    *Run
+	static func() *frame.StaticFrame
+	bag    *diag.Bag
+	ok     bool
+}
+
+// object is the value of an argument that has to be an object; NilVal without one. What is ephemeral may only be given to
+// what is ephemeral itself: everything else is kept in the state.
+func (e *evaluation) object(values testfile.Expression, mode addr.Mode, what string) cty.Value {
+	if values == nil {
+		return cty.NilVal
+	}
+	refuse := func(title, format string) cty.Value {
+		e.bag.Add(diag.Errorf(title, format, what).At(values.Range()))
+		e.ok = false
+		return cty.NilVal
+	}
+	refs := testfile.RefsOf(values)
+	if !e.x.known(refs, e.run, e.bag) {
+		e.ok = false
+		return cty.NilVal
+	}
+	v, ok := e.static().EvalWith(values, what, e.x.names(refs), e.bag)
+	switch {
+	case !ok:
+		e.ok = false
+		return cty.NilVal
+	case v.Has(mark.Ephemeral) && mode != addr.Ephemeral:
+		return refuse("Ephemeral value not allowed", "This value is ephemeral and cannot be used as %s.")
+	case !v.Raw.Type().IsObjectType() || v.Raw.IsNull() || !v.Raw.IsWhollyKnown():
+		return refuse("Invalid mocked values", "An object is needed for %s, of values that are known: { name = value }.")
+	}
+	if len(v.Marks) > 0 && e.x.suite.Engine.Secrets != nil {
+		e.x.suite.Engine.Secrets.MaskValue(v.Raw, secret.Origin{Addr: what, Kind: secret.Setting})
+	}
+	return v.Raw
+}
+
+// modules evaluates the outputs of modules that are overridden. What a run says goes before what the file says.
+func (e *evaluation) modules(v *variant, tree *config.Tree) {
+	v.modules = map[addr.Module]map[string]cty.Value{}
+	for i, o := range slices.Concat(e.x.file.Overrides, e.run.Overrides) {
+		if o.Mode != 0 {
+			continue
+		}
+		path := o.Target.Module()
+		if o.Target.InKeyedModule() {
+			e.bag.Add(diag.Errorf("Unsupported in test files", "Overriding single instances of a module is not supported yet: override %s.", path).At(o.Range))
+			e.ok = false
+			continue
+		}
+		if !called(tree, path) {
+			if i >= len(e.x.file.Overrides) {
+				e.warnTarget(o)
+			}
+			continue
+		}
+		v.modules[path] = map[string]cty.Value{}
+		if given := e.object(o.Values, 0, "the outputs of "+path.String()); given != cty.NilVal {
+			v.modules[path] = given.AsValueMap()
+		}
+		if i >= len(e.x.file.Overrides) || len(testfile.RefsOf(o.Values)) > 0 {
+			v.text += " " + path.String() + " in " + e.run.Name
+		}
+	}
+}
+
+// called reports whether a module is in a configuration.
+func called(tree *config.Tree, path addr.Module) bool {
+	found := false
+	tree.Root.Walk(func(n *config.Node) { found = found || n.Path == path && n.Parent != nil })
+	return found
+}
+
+// warnTarget says that there is nothing to override.
+func (e *evaluation) warnTarget(o *testfile.Override) {
+	e.bag.Add(diag.Warningf("Invalid override target", "The override target %s does not exist within the configuration under test. This could indicate a typo in the target address or an unnecessary override.", o.Target).At(o.Range))
+}
+
+// doubles evaluates what answers in the place of providers.
+func (e *evaluation) doubles(v *variant, tree *config.Tree) *doubles {
+	d := &doubles{mocks: map[addr.ProviderConfig]*mocked{}, leases: &leaseLog{now: e.x.suite.Now, of: map[addr.Instance]*leaseRecord{}}}
+	for name, m := range v.mocks {
+		p := tree.Root.Provider(name.Local)
+		d.mocks[addr.ProviderConfig{Provider: p, Alias: name.Alias}] = e.mocked(m, p)
+	}
+	d.overrides = e.overrides(e.run.Overrides, testfile.DuringApply, tree)
+	d.overrides = append(d.overrides, e.overrides(e.x.file.Overrides, testfile.DuringApply, nil)...)
+	return d
+}
+
+// mocked evaluates a mock of a provider.
+func (e *evaluation) mocked(m *testfile.Mock, p addr.Provider) *mocked {
+	out := &mocked{defaults: map[ofType]mock.Answer{}, overrides: e.overrides(m.Overrides, m.During, nil)}
+	behind, err := e.x.suite.Engine.Pool.Idle(context.Background(), p)
+	if err != nil {
+		e.bag.Add(provider.Fault(p, err))
+		e.ok = false
+		return out
+	}
+	out.provider = &mock.Provider{Provider: behind}
+	for _, d := range m.Defaults {
+		out.defaults[ofType{d.Mode, d.Type}] = mock.Answer{
+			Given: e.object(d.Values, d.Mode, "the defaults of "+d.Type), Known: known(d.During, m.During), At: d.Range,
+		}
+	}
+	return out
+}
+
+// known reports whether a value is known while planning, by what is said of it and around it.
+func known(own, around testfile.During) bool {
+	if own == testfile.Inherited {
+		own = around
+	}
+	return own == testfile.DuringPlan
+}
+
+// overrides evaluates overrides of resources, the last one first: it counts. in is where their targets have to be; nil
+// where that is not looked at.
+func (e *evaluation) overrides(list []*testfile.Override, around testfile.During, in *config.Tree) (out []override) {
+	for _, o := range slices.Backward(list) {
+		if o.Mode == 0 {
+			continue
+		}
+		if in != nil && !declares(in, o.Target.Resource()) {
+			e.warnTarget(o)
+		}
+		out = append(out, override{o.Mode, o.Target, mock.Answer{
+			Given: e.object(o.Values, o.Mode, "the values of "+o.Target.String()), Known: known(o.During, around), At: o.Range,
+		}})
+	}
+	return out
+}
+
+// declares reports whether a configuration has a resource.
+func declares(tree *config.Tree, r addr.Resource) bool {
+	found := false
+	tree.Root.Walk(func(n *config.Node) {
+		found = found || n.Path == r.Module && n.Module.Resources[config.Name{Mode: r.Mode, Type: r.Type, Name: r.Name}] != nil
+	})
+	return found
+}
+
+// doubles stand in for providers.
+type doubles struct {
+	mocks     map[addr.ProviderConfig]*mocked
+	overrides []override
+	leases    *leaseLog
+}
+
+var _ run.Doubles = (*doubles)(nil)
+
+// mocked stands in for a provider configuration.
+type mocked struct {
+	provider  *mock.Provider
+	defaults  map[ofType]mock.Answer
+	overrides []override
+}
+
+type ofType struct {
+	mode addr.Mode
+	name string
+}
+
+// override is what is answered for some objects.
+type override struct {
+	mode   addr.Mode
+	target addr.Target
+	answer mock.Answer
+}
+
+// Provider implements run.Doubles.
+func (d *doubles) Provider(config addr.ProviderInstance) provider.Provider {
+	if m := d.mocks[config.ProviderConfig]; m != nil {
+		return m.provider
+	}
+	return nil
+}
+
+// Object implements run.Doubles. An override of the run goes before one of the file, that before one of the mock, and
+// that before what the mock says of the type.
+func (d *doubles) Object(i addr.Instance, p provider.Provider) provider.Provider {
+	p = d.double(i, p)
+	if i.Mode == addr.Ephemeral {
+		return &watched{p, i, d.leases}
+	}
+	return p
+}
+
+func (d *doubles) double(i addr.Instance, p provider.Provider) provider.Provider {
+	var of *mocked
+	for _, m := range d.mocks {
+		if provider.Provider(m.provider) == p {
+			of = m
+		}
+	}
+	list := d.overrides
+	if of != nil {
+		list = slices.Concat(list, of.overrides)
+	}
+	for _, o := range list {
+		if o.mode == i.Mode && o.target.Contains(i) {
+			return &mock.Object{Provider: p, Of: i, Answer: o.answer}
+		}
+	}
+	if of != nil {
+		return &mock.Object{Provider: p, Of: i, Answer: of.defaults[ofType{i.Mode, i.Type}]}
+	}
+	return p
+}

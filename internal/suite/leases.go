@@ -1,0 +1,166 @@
+package suite
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// leaseLog is what became of the leases of a run: how often each instance was opened, renewed and closed, in planning and
+// applying together, and what it gave. The values are in memory until the run is judged, and nowhere else.
+type leaseLog struct {
+	now func() time.Time
+	mu  sync.Mutex
+	of  map[addr.Instance]*leaseRecord
+}
+
+type leaseRecord struct {
+	opened, renewed, closed int
+	since                   time.Time     // of the opening that goes on
+	longest                 time.Duration // from opening to closing
+	value                   cty.Value     // what was given last; NilVal before
+}
+
+// record is what is known of an instance.
+func (l *leaseLog) record(i addr.Instance, f func(*leaseRecord)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.of[i]
+	if r == nil {
+		r = &leaseRecord{}
+		l.of[i] = r
+	}
+	f(r)
+}
+
+// watched is a provider whose work on a lease is recorded.
+type watched struct {
+	provider.Provider
+	of  addr.Instance
+	log *leaseLog
+}
+
+// Open opens the lease.
+func (w *watched) Open(ctx context.Context, req provider.OpenRequest) (provider.OpenResponse, provider.Diags) {
+	resp, ds := w.Provider.Open(ctx, req)
+	if ds.HasErrors() && resp.Private == nil {
+		return resp, ds
+	}
+	value := cty.NilVal
+	if schemas, _ := w.Schemas(ctx); schemas != nil {
+		if s, err := schemas.Usable(addr.Ephemeral, req.Type); err == nil && s != nil {
+			value = decoded(s, resp.Result)
+		}
+	}
+	w.log.record(w.of, func(r *leaseRecord) {
+		r.opened++
+		r.since, r.value = w.log.now(), value
+	})
+	return resp, ds
+}
+
+// decoded is what a lease gives, NilVal if it cannot be read, as is reported elsewhere.
+func decoded(s *schema.Schema, d provider.Dynamic) cty.Value {
+	v, err := s.Decode(d.Msgpack)
+	if d.JSON != nil {
+		v, err = s.DecodeJSON(d.JSON)
+	}
+	if err != nil {
+		return cty.NilVal
+	}
+	return v
+}
+
+// Renew renews it.
+func (w *watched) Renew(ctx context.Context, typ string, private []byte) (provider.RenewResponse, provider.Diags) {
+	resp, ds := w.Provider.Renew(ctx, typ, private)
+	if !ds.HasErrors() {
+		w.log.record(w.of, func(r *leaseRecord) { r.renewed++ })
+	}
+	return resp, ds
+}
+
+// CloseLease closes it.
+func (w *watched) CloseLease(ctx context.Context, typ string, private []byte) provider.Diags {
+	ds := w.Provider.CloseLease(ctx, typ, private)
+	if !ds.HasErrors() {
+		w.log.record(w.of, func(r *leaseRecord) {
+			r.closed++
+			r.longest = max(r.longest, w.log.now().Sub(r.since))
+		})
+	}
+	return ds
+}
+
+// lend gives a frame once more what the leases gave, which are closed by now, so that assertions can be about it.
+func (l *leaseLog) lend(to look) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, r := range l.of {
+		d, ok := to.frame.Program().Resource(i.Resource())
+		f := to.frame.At(i.Module, to.face)
+		if ok && f != nil && r.value != cty.NilVal {
+			f.Put(d.ID, i.Key, to.face, mark.Plain(r.value))
+		}
+	}
+}
+
+// object is what assertions know as lease: lease.ephemeral.TYPE.NAME, with a key where the resource is repeated. Only
+// leases of the root module are in it.
+func (l *leaseLog) object(p *program.Program) cty.Value {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	types := map[string]map[string]cty.Value{}
+	for _, d := range p.Decls() {
+		if d.Kind != program.Resource || d.Resource.Mode != addr.Ephemeral || !d.Module.IsRoot() {
+			continue
+		}
+		if types[d.Resource.Type] == nil {
+			types[d.Resource.Type] = map[string]cty.Value{}
+		}
+		types[d.Resource.Type][d.Resource.Name] = l.instances(d)
+	}
+	out := map[string]cty.Value{}
+	for typ, names := range types {
+		out[typ] = cty.ObjectVal(names)
+	}
+	return cty.ObjectVal(map[string]cty.Value{"ephemeral": cty.ObjectVal(out)})
+}
+
+// instances is what became of a resource, or of each of its instances that was opened.
+func (l *leaseLog) instances(d *program.Declaration) cty.Value {
+	if r := d.Repeat(); r == program.Once || r == program.Enabled {
+		return l.of[d.Resource.In(addr.ModuleInstance{}).Instance(addr.NoKey)].object()
+	}
+	out := map[string]cty.Value{}
+	for i, r := range l.of {
+		if i.Module.IsRoot() && i.Resource() == d.Resource {
+			key, _ := i.Key.Str()
+			if n, is := i.Key.Int(); is {
+				key = cty.NumberIntVal(int64(n)).AsBigFloat().String()
+			}
+			out[key] = r.object()
+		}
+	}
+	if len(out) == 0 {
+		return cty.MapValEmpty((*leaseRecord)(nil).object().Type())
+	}
+	return cty.MapVal(out)
+}
+
+func (r *leaseRecord) object() cty.Value {
+	if r == nil {
+		r = &leaseRecord{}
+	}
+	return cty.ObjectVal(map[string]cty.Value{
+		"opened": cty.NumberIntVal(int64(r.opened)), "renewed": cty.NumberIntVal(int64(r.renewed)), "closed": cty.NumberIntVal(int64(r.closed)),
+		"open_for": cty.NumberFloatVal(r.longest.Seconds()),
+	})
+}

@@ -1,0 +1,98 @@
+package suite
+
+import (
+	"context"
+
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/config/testfile"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Run runs everything and gives the sum of it. After ctx has ended nothing new is begun, but for what destroys.
+func (s *Suite) Run(ctx context.Context) Summary {
+	s.trees, s.programs = map[string]*config.Tree{"": s.Root}, map[programKey]*compiled{}
+	var files []*File
+	for _, f := range s.Files {
+		file := &File{File: f}
+		for _, r := range f.Runs {
+			file.Runs = append(file.Runs, &Run{Run: r, File: file})
+		}
+		files = append(files, file)
+	}
+	s.Reporter.Found(files)
+	sum := Summary{Status: Pass}
+	for _, f := range files {
+		s.file(ctx, f)
+		sum.Status = max(sum.Status, f.Status)
+		for _, r := range f.Runs {
+			switch r.Status {
+			case Pass:
+				sum.Passed++
+			case Fail:
+				sum.Failed++
+			case Error:
+				sum.Errored++
+			default:
+				sum.Skipped++
+			}
+		}
+	}
+	s.Reporter.Summary(sum)
+	return sum
+}
+
+// Abandon lists what is there at this moment, and writes the states: the program has to end at once.
+func (s *Suite) Abandon() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.abandon != nil {
+		s.abandon()
+	}
+}
+
+// begin notes which file is run.
+func (s *Suite) begin(x *execution) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.abandon = x.abandon
+}
+
+// file runs the runs of a file and destroys what they made.
+func (s *Suite) file(ctx context.Context, f *File) {
+	x := &execution{suite: s, file: f, outputs: map[string]cty.Value{}, states: map[string]*kept{}, asserted: map[string]bool{}}
+	for _, r := range f.Runs {
+		note(x.asserted, r.AssertRefs())
+		for _, c := range r.NoLeak {
+			note(x.asserted, testfile.RefsOf(c.Expr))
+		}
+	}
+	s.begin(x)
+	s.Reporter.File(f, Starting)
+	var broken *Run
+	stopped := false
+	for _, r := range f.Runs {
+		if broken != nil || stopped || ctx.Err() != nil {
+			r.Status, r.Because = Skip, broken
+			s.Reporter.Run(r, Complete)
+			continue
+		}
+		r.Began = s.Now()
+		s.Reporter.Run(r, Starting)
+		x.run(ctx, r)
+		r.Took = s.Now().Sub(r.Began)
+		s.Reporter.Run(r, Complete)
+		f.Status = max(f.Status, r.Status)
+		if stopped = ctx.Err() != nil; r.Status == Error {
+			broken = r
+		}
+	}
+	s.Reporter.File(f, TearingDown)
+	x.cleanup()
+	if f.Status == Pending {
+		f.Status = Pass
+		if len(f.Runs) > 0 {
+			f.Status = Skip
+		}
+	}
+	s.Reporter.File(f, Complete)
+}

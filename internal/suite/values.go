@@ -1,0 +1,125 @@
+package suite
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/config/testfile"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// values are what a run gives to the variables of its module. What the run says goes before what the file says, and that
+// before the command line. Values of the file may use those of the command line, values of the run all of these, and
+// both the outputs of earlier runs.
+func (x *execution) values(r *Run, m *config.Module, bag *diag.Bag) (map[string]frame.Given, bool) {
+	given := maps.Clone(x.suite.Given)
+	if given == nil {
+		given = map[string]frame.Given{}
+	}
+	for name := range m.Variables {
+		if run, is := testfile.RunOf(name); is && x.outputs[run] != cty.NilVal {
+			given[name] = frame.Given{Value: x.outputs[run], From: "the run " + run}
+		}
+	}
+	ok := x.add(given, x.file.Variables, m, r, bag)
+	ok = x.add(given, r.Variables, m, r, bag) && ok
+	x.undeclared(r, m, bag)
+	return given, ok
+}
+
+// taken are those of the values that a module takes.
+func taken(given map[string]frame.Given, m *config.Module) map[string]frame.Given {
+	out := maps.Clone(given)
+	for name := range given {
+		if m.Variables[name] == nil {
+			delete(out, name)
+		}
+	}
+	return out
+}
+
+// add evaluates the values of a variables block on top of others.
+func (x *execution) add(given map[string]frame.Given, values map[string]*testfile.Value, m *config.Module, r *Run, bag *diag.Bag) bool {
+	ok := true
+	before := given
+	if len(values) > 0 {
+		before = maps.Clone(given)
+	}
+	s := sync.OnceValue(func() *frame.StaticFrame { return x.static(before, m) })
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		v := values[name]
+		if v.Plain != cty.NilVal {
+			given[name] = frame.Given{Value: v.Plain, From: x.file.Name, Range: v.Expr.Range()}
+			continue
+		}
+		refs := testfile.RefsOf(v.Expr)
+		if !x.known(refs, r, bag) {
+			ok = false
+			continue
+		}
+		value, good := s().EvalWith(v.Expr, "the value of "+name, x.names(refs), bag)
+		ok = ok && good
+		given[name] = frame.Given{Value: value.Join(), From: x.file.Name, Range: v.Expr.Range()}
+	}
+	return ok
+}
+
+// static evaluates expressions of the file, with these variables.
+func (x *execution) static(given map[string]frame.Given, declared *config.Module) *frame.StaticFrame {
+	m := &config.Module{Dir: declared.Dir, Variables: map[string]*config.Variable{}}
+	for name := range given {
+		if m.Variables[name] = cmp.Or(x.file.Declared[name], declared.Variables[name]); m.Variables[name] == nil {
+			m.Variables[name] = &config.Variable{Name: name, Type: cty.DynamicPseudoType, Nullable: true, Default: cty.NilVal}
+		}
+	}
+	for _, all := range []map[string]*config.Variable{x.file.Declared, declared.Variables} {
+		for name, v := range all {
+			if m.Variables[name] == nil && v.Default != cty.NilVal {
+				m.Variables[name] = v
+			}
+		}
+	}
+	return frame.Static(m, given, x.suite.Options(declared.Dir))
+}
+
+// names are what expressions of the file may use beside variables: of the earlier runs, those that they refer to.
+func (x *execution) names(refs testfile.Refs) map[string]cty.Value {
+	runs := map[string]cty.Value{}
+	for ref := range refs {
+		if v, ok := x.outputs[ref.Name]; ok && ref.Root == "run" {
+			runs[ref.Name] = v
+		}
+	}
+	return map[string]cty.Value{"run": cty.ObjectVal(runs)}
+}
+
+// known refuses references to runs that are not over, or not there.
+func (x *execution) known(refs testfile.Refs, r *Run, bag *diag.Bag) bool {
+	ok := true
+	for ref, at := range refs {
+		if _, over := x.outputs[ref.Name]; ref.Root != "run" || over {
+			continue
+		}
+		ok = false
+		if slices.ContainsFunc(x.file.Runs, func(o *Run) bool { return o.Name == ref.Name }) {
+			bag.Add(diag.Errorf("Reference to unavailable run block", "The run block %q comes after this one, or is this one itself. Only outputs of earlier runs can be used.", ref.Name).At(at))
+			continue
+		}
+		bag.Add(diag.Errorf("Reference to unknown run block", "The run block %q does not exist within this test file. You can use outputs of the runs that come before in the same file.", ref.Name).At(at))
+	}
+	return ok
+}
+
+// undeclared warns of values of a run that nothing takes.
+func (x *execution) undeclared(r *Run, m *config.Module, bag *diag.Bag) {
+	for _, name := range slices.Sorted(maps.Keys(r.Variables)) {
+		if m.Variables[name] == nil {
+			bag.Add(diag.Warningf("Value for undeclared variable", "The module under test does not declare a variable named %q, but it is declared in run block %q.", name, r.Name).At(r.Variables[name].Expr.Range()))
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package testview
+
+import (
+	"bytes"
+
+	"github.com/lethe-iac/lethe/internal/suite"
+	"github.com/lethe-iac/lethe/internal/view"
+)
+
+// Documents are what a run leaves at rest, and what is shown of it: its plan and its state as programs get them, the state as
+// it is stored, and what people see.
+func Documents(r *suite.Run, o Options) []suite.Document {
+	var out []suite.Document
+	add := func(name string, text []byte, err error) {
+		if err == nil {
+			out = append(out, suite.Document{Name: name, Text: string(text)})
+		}
+	}
+	o.Color = false
+	var shown bytes.Buffer
+	if r.State != nil {
+		text, err := r.State.Bytes()
+		add("the state", text, err)
+		view.StateText(&shown, r.State, o.Schemas, o.Options)
+	}
+	if r.Planned != nil {
+		var b bytes.Buffer
+		err := view.WritePlanJSON(&b, r.Planned, r.Program(), o.Schemas, nil, o.Version)
+		add("the plan", b.Bytes(), err)
+		h := view.NewHuman(&shown, &shown, o.Options)
+		h.Plan(r.Planned, view.PlanOptions{Applying: true, Schemas: o.Schemas})
+		h.Finish()
+	}
+	for _, d := range r.Diags {
+		shown.WriteString(view.DiagnosticText(d, o.Options))
+	}
+	add("what is shown", shown.Bytes(), nil)
+	add("the log", []byte(r.Log), nil)
+	return out
+}

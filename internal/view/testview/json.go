@@ -1,0 +1,205 @@
+package testview
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/suite"
+	"github.com/lethe-iac/lethe/internal/view"
+	"github.com/lethe-iac/lethe/internal/view/jsondoc"
+)
+
+// JSON shows tests to programs.
+type JSON struct {
+	O   Options
+	Out *view.JSON
+}
+
+var _ suite.Reporter = (*JSON)(nil)
+
+// line is a line. Of the members that begin with test_, each type has the one of its name.
+type line struct {
+	Level      string         `json:"@level"`
+	Message    string         `json:"@message"`
+	Module     string         `json:"@module"`
+	File       string         `json:"@testfile,omitempty"`
+	Run        string         `json:"@testrun,omitempty"`
+	Timestamp  string         `json:"@timestamp"`
+	Diagnostic any            `json:"diagnostic,omitempty"`
+	Abstract   any            `json:"test_abstract,omitempty"`
+	Cleanup    *cleanup       `json:"test_cleanup,omitempty"`
+	OfFile     *ofFile        `json:"test_file,omitempty"`
+	Plan       *planDocument  `json:"test_plan,omitempty"`
+	OfRun      *ofRun         `json:"test_run,omitempty"`
+	State      *stateDocument `json:"test_state,omitempty"`
+	Summary    *summary       `json:"test_summary,omitempty"`
+	Type       string         `json:"type"`
+}
+
+// planDocument is a plan as a line has it: without the configuration and what is planned to be.
+type planDocument struct {
+	Format     string          `json:"format_version,omitempty"` // as the whole document calls it
+	PlanFormat string          `json:"plan_format_version"`
+	Outputs    json.RawMessage `json:"output_changes,omitempty"`
+	Changes    json.RawMessage `json:"resource_changes,omitempty"`
+	Drift      json.RawMessage `json:"resource_drift,omitempty"`
+	Relevant   json.RawMessage `json:"relevant_attributes,omitempty"`
+}
+
+// stateDocument is a state as a line has it.
+type stateDocument struct {
+	Format  string          `json:"state_format_version"`
+	Root    json.RawMessage `json:"root_module,omitempty"`
+	Outputs json.RawMessage `json:"outputs,omitempty"`
+}
+
+type ofFile struct {
+	Path     string `json:"path"`
+	Progress string `json:"progress"`
+	Status   string `json:"status,omitempty"`
+}
+
+type ofRun struct {
+	Path     string `json:"path"`
+	Run      string `json:"run"`
+	Progress string `json:"progress"`
+	Status   string `json:"status,omitempty"`
+	Elapsed  *int64 `json:"elapsed,omitempty"` // milliseconds
+}
+
+type cleanup struct {
+	Failed  []failed `json:"failed_resources"`
+	Written string   `json:"state_file,omitempty"`
+}
+
+type failed struct {
+	Instance string `json:"instance"`
+	Deposed  string `json:"deposed_key,omitempty"`
+}
+
+type summary struct {
+	Status  string `json:"status"`
+	Passed  int    `json:"passed"`
+	Failed  int    `json:"failed"`
+	Errored int    `json:"errored"`
+	Skipped int    `json:"skipped"`
+}
+
+// print prints a line about a run, a file or everything.
+func (j *JSON) print(typ, level, message string, f *suite.File, r *suite.Run, l line) {
+	l.Type, l.Level, l.Message, l.Module = typ, level, message, view.StreamModule
+	l.Timestamp = j.O.Now().UTC().Format(view.StreamTime)
+	if f != nil {
+		l.File = f.Name
+	}
+	if r != nil {
+		l.Run = r.Name
+	}
+	j.Out.Write(l)
+}
+
+// Found prints the names of all files and runs.
+func (j *JSON) Found(files []*suite.File) {
+	runs := 0
+	for _, f := range files {
+		runs += len(f.Runs)
+	}
+	message := fmt.Sprintf("Found %s and %s", diag.Counted(len(files), "file", "files"), diag.Counted(runs, "run block", "run blocks"))
+	j.print("test_abstract", "info", message, nil, nil, line{Abstract: jsondoc.EachNamed(files, func(f *suite.File) (string, []string) {
+		names := []string{}
+		for _, r := range f.Runs {
+			names = append(names, r.Name)
+		}
+		return f.Name, names
+	})})
+}
+
+// plain shows words without colours.
+func (j *JSON) plain() Options {
+	o := j.O
+	o.Color = false
+	return o
+}
+
+// File prints a step of a file.
+func (j *JSON) File(f *suite.File, p suite.Progress) {
+	doc := &ofFile{Path: f.Name, Progress: p.String()}
+	if p == suite.Complete {
+		doc.Status = f.Status.String()
+	}
+	j.print("test_file", "info", j.plain().Line(f.Name, p, f.Status), f, nil, line{OfFile: doc})
+}
+
+// Run prints a step of a run, and after it what it has to say.
+func (j *JSON) Run(r *suite.Run, p suite.Progress) {
+	doc := &ofRun{Path: r.File.Name, Run: r.Name, Progress: p.String()}
+	if p == suite.Complete {
+		doc.Status = r.Status.String()
+	} else {
+		doc.Elapsed = new(int64)
+	}
+	j.print("test_run", "info", j.plain().Line("  \""+r.Name+"\"", p, r.Status), r.File, r, line{OfRun: doc})
+	if p != suite.Complete {
+		return
+	}
+	if j.O.Verbose && !r.Began.IsZero() {
+		j.verbose(r)
+	}
+	j.diagnostics(r.Diags, r.File, r)
+}
+
+func (j *JSON) diagnostics(ds []diag.Diagnostic, f *suite.File, r *suite.Run) {
+	for _, d := range ds {
+		level, title := "error", "Error: "
+		if d.Severity == diag.Warning {
+			level, title = "warn", "Warning: "
+		}
+		j.print("diagnostic", level, title+d.Summary, f, r, line{Diagnostic: view.DiagnosticDocument(d, j.O.Options)})
+	}
+}
+
+// verbose prints what a run planned, or what there is after it was applied.
+func (j *JSON) verbose(r *suite.Run) {
+	var b bytes.Buffer
+	switch {
+	case r.State != nil:
+		var doc struct {
+			Values struct {
+				Outputs    json.RawMessage `json:"outputs"`
+				RootModule json.RawMessage `json:"root_module"`
+			} `json:"values"`
+			Format string `json:"format_version"`
+		}
+		if view.WriteStateJSON(&b, r.State, j.O.Schemas, j.O.Version) == nil && json.Unmarshal(b.Bytes(), &doc) == nil {
+			j.print("test_state", "info", "-verbose flag enabled, printing state", r.File, r, line{State: &stateDocument{doc.Format, doc.Values.RootModule, doc.Values.Outputs}})
+		}
+	case r.Planned != nil:
+		var doc planDocument
+		err := view.WritePlanJSON(&b, r.Planned, r.Program(), j.O.Schemas, nil, j.O.Version)
+		if err == nil && json.Unmarshal(b.Bytes(), &doc) == nil {
+			doc.PlanFormat, doc.Format = doc.Format, ""
+			j.print("test_plan", "info", "-verbose flag enabled, printing plan", r.File, r, line{Plan: &doc})
+		}
+	}
+}
+
+// Left prints what could not be destroyed.
+func (j *JSON) Left(l *suite.Left) {
+	doc := &cleanup{Failed: []failed{}, Written: l.Written}
+	for _, o := range l.Objects {
+		doc.Failed = append(doc.Failed, failed{o.Instance.String(), o.Deposed})
+	}
+	if len(l.Objects) > 0 {
+		message := fmt.Sprintf("%s left some resources in state after executing %s/%s, they need to be cleaned up manually.", j.O.Name(), l.File.Name, l.Run.Name)
+		j.print("test_cleanup", "error", message, l.File, l.Run, line{Cleanup: doc})
+	}
+	j.diagnostics(l.Diags, l.File, l.Run)
+}
+
+// Summary prints the last line.
+func (j *JSON) Summary(s suite.Summary) {
+	doc := &summary{s.Status.String(), s.Passed, s.Failed, s.Errored, s.Skipped}
+	j.print("test_summary", "info", j.plain().summary(s), nil, nil, line{Summary: doc})
+}

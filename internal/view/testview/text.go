@@ -1,0 +1,137 @@
+// Package testview shows how test files run: to people as lines (text.go), to programs as JSON, one object a line
+// (json.go), and to those who collect reports as a file in the form of JUnit (junit.go). Wording and layout are those of
+// Terraform 1.11.4.
+package testview
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/suite"
+	"github.com/lethe-iac/lethe/internal/view"
+)
+
+// Options say how to show tests.
+type Options struct {
+	view.Options
+	Verbose bool // with the plan or the state of each run
+	Schemas provider.Lookup
+	Version string // of the program, for documents
+}
+
+// Text shows tests to people.
+type Text struct {
+	O   Options
+	Out *view.Human
+}
+
+var _ suite.Reporter = (*Text)(nil)
+
+// Found says nothing.
+func (t *Text) Found([]*suite.File) {}
+
+// File prints a line for each step of a file.
+func (t *Text) File(f *suite.File, p suite.Progress) {
+	t.Out.Print(t.O.Line(f.Name, p, f.Status)+"\n", false)
+}
+
+// Line is what stands for a step: "in progress", or how it ended.
+func (o Options) Line(name string, p suite.Progress, s suite.Status) string {
+	switch p {
+	case suite.Starting:
+		return name + "... " + o.Paint("in progress", view.Dim)
+	case suite.TearingDown:
+		return name + "... " + o.Paint("tearing down", view.Dim)
+	}
+	return name + "... " + o.word(s)
+}
+
+// word is a status as people read it: an error is a failure, too.
+func (o Options) word(s suite.Status) string {
+	switch s {
+	case suite.Pass:
+		return o.Paint("pass", view.Green)
+	case suite.Fail, suite.Error:
+		return o.Paint("fail", view.Red)
+	case suite.Skip:
+		return o.Paint("skip", view.Dim)
+	}
+	return "pending"
+}
+
+// Run prints the result of a run with what it has to say.
+func (t *Text) Run(r *suite.Run, p suite.Progress) {
+	if p != suite.Complete {
+		return
+	}
+	t.Out.Print(t.O.Line("  run \""+r.Name+"\"", p, r.Status)+"\n", false)
+	if t.O.Verbose && !r.Began.IsZero() {
+		t.verbose(r)
+	}
+	t.diagnostics(r.Diags)
+}
+
+func (t *Text) diagnostics(ds []diag.Diagnostic) {
+	for _, d := range ds {
+		t.Out.Print(view.DiagnosticText(d, t.O.Options), d.Severity == diag.Error)
+	}
+}
+
+// verbose prints what a run planned, or what there is after it was applied.
+func (t *Text) verbose(r *suite.Run) {
+	switch {
+	case r.State != nil:
+		var b strings.Builder
+		view.StateText(&b, r.State, t.O.Schemas, t.O.Options)
+		t.Out.Print("\n"+b.String()+"\n", false)
+	case r.Planned != nil:
+		t.Out.Plan(r.Planned, view.PlanOptions{Applying: true, Schemas: t.O.Schemas})
+		t.Out.Print("\n", false)
+	}
+}
+
+// Left lists what could not be destroyed.
+func (t *Text) Left(l *suite.Left) {
+	of := l.File.Name + "/" + l.Run.Name
+	t.Out.Print(t.O.Name()+" encountered an error destroying resources created while executing\n"+of+".\n", true)
+	t.diagnostics(l.Diags)
+	if len(l.Objects) == 0 {
+		return
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n%s left the following resources in state after executing\n%s, and they need to be cleaned up manually:\n", t.O.Name(), of)
+	for _, o := range l.Objects {
+		b.WriteString("  - " + o.Instance.String())
+		if o.IsDeposed() {
+			b.WriteString(" (" + o.Deposed + ")")
+		}
+		b.WriteByte('\n')
+	}
+	if l.Written != "" {
+		b.WriteString("\nTheir state is in " + l.Written + ".\n")
+	}
+	t.Out.Print(b.String(), true)
+}
+
+// Summary prints the last line.
+func (t *Text) Summary(s suite.Summary) {
+	t.Out.Print("\n"+t.O.summary(s)+"\n", false)
+}
+
+// summary is the sum of all runs in a line.
+func (o Options) summary(s suite.Summary) string {
+	text := o.Paint("Success!", view.Green)
+	if s.Status > suite.Pass {
+		text = o.Paint("Failure!", view.Red)
+	}
+	if s.Passed+s.Failed+s.Errored == 0 && s.Skipped > 0 {
+		return fmt.Sprintf("Executed 0 tests, %d skipped.", s.Skipped)
+	}
+	text += fmt.Sprintf(" %d passed, %d failed", s.Passed, s.Failed+s.Errored)
+	if s.Skipped > 0 {
+		text += fmt.Sprintf(", %d skipped", s.Skipped)
+	}
+	return text + "."
+}
