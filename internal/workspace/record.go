@@ -41,7 +41,11 @@ func (r *recorder) begin(base *state.Snapshot) error {
 
 // Record begins the journal of an apply: from now on it has what the state has not.
 func (s *State) Record() (journal.Journal, bool) {
-	if err := s.record.begin(s.snapshot); err != nil {
+	err := s.record.begin(s.snapshot)
+	if err == nil && s.shared != nil {
+		err = s.record.journal.Found(s.mine())
+	}
+	if err != nil {
 		s.env.Bag.Add(Problem(err, diag.Errorf("Failed to begin the journal", "The journal of this run could not be created: %s.", err)))
 		return nil, false
 	}

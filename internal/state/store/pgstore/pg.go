@@ -88,9 +88,10 @@ func code(err error, codes ...string) bool {
 // held is a lock of this process: the connection has it. Who that is stands in the text of each statement of the
 // connection; the server shows the latest to others of the same role, for as long as the connection lives.
 type held struct {
-	who  store.LockInfo
-	conn *pgconn.PgConn
-	key  string
+	who    store.LockInfo
+	conn   *pgconn.PgConn
+	key    string
+	member *member // nil: the lock is of one alone
 }
 
 // locks are those of this process, by workspace.
