@@ -17,13 +17,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/store"
 )
 
-// shared is what a command has of a state that others work on, too.
-type shared struct {
-	member  store.Member
-	claimed store.Parts
-	base    *state.Snapshot // what the command makes its changes of; nil until it has claimed
-}
-
 // Claim says which parts of a state a command is about to work on.
 type Claim struct {
 	Base  *state.Snapshot // the state that its plan was made from
@@ -160,17 +153,6 @@ func (s *State) since(ctx context.Context, serial uint64) string {
 		return ""
 	}
 	return "The state was written since by " + strings.Join(names, ", ") + ". "
-}
-
-// mine are the objects that the command may change, as they are.
-func (s *State) mine() []journal.Change {
-	var out []journal.Change
-	for o, e := range s.snapshot.Objects() {
-		if parts.Changes(s.shared.claimed, o.Instance) {
-			out = append(out, journal.Change{Object: o, Entry: e})
-		}
-	}
-	return out
 }
 
 // claimRecovered takes the parts that a run changed that was killed, and reads the state again, which stays as it is

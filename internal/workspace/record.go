@@ -9,6 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/journal"
+	"github.com/lethe-iac/lethe/internal/state/parts"
 	"github.com/lethe-iac/lethe/internal/state/store"
 )
 
@@ -51,6 +52,17 @@ func (s *State) Record() (journal.Journal, bool) {
 	}
 	s.record.keep = true
 	return s.record.journal, true
+}
+
+// mine are the objects that the command may change, as they are.
+func (s *State) mine() []journal.Change {
+	var out []journal.Change
+	for o, e := range s.snapshot.Objects() {
+		if parts.Changes(s.shared.claimed, o.Instance) {
+			out = append(out, journal.Change{Object: o, Entry: e})
+		}
+	}
+	return out
 }
 
 // Opening implements journal.Leases.

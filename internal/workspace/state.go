@@ -24,6 +24,13 @@ type State struct {
 	shared   *shared // nil: the state is this command's alone, or not locked
 }
 
+// shared is what a command has of a state that others work on, too.
+type shared struct {
+	member  store.Member
+	claimed store.Parts
+	base    *state.Snapshot // what the command makes its changes of; nil until it has claimed
+}
+
 // recorder keeps the journal of a run.
 type recorder struct {
 	env    *Env

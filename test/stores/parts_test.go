@@ -115,6 +115,7 @@ func (s *shop) hold(d *directory, key, v string) (cmd *exec.Cmd, out *strings.Bu
 	s.Helper()
 	hold := filepath.Join(d.dir, "hold")
 	check(s.T, os.WriteFile(hold, nil, 0o600))
+	os.Remove(hold + ".here")
 	cmd, out = d.cmd(args(key, v, "-var=hold="+hold)...), &strings.Builder{}
 	cmd.Stdout, cmd.Stderr = out, out
 	check(s.T, cmd.Start())
@@ -425,7 +426,7 @@ func (s *shop) crowd() {
 	if os.Getenv("LETHE_LONG") != "" {
 		n = 20
 	}
-	var kills atomic.Int64
+	var kills, midway atomic.Int64
 	round := func(command string, of func(i int) (key string, args []string)) {
 		var wg sync.WaitGroup
 		for i := range n {
@@ -434,8 +435,13 @@ func (s *shop) crowd() {
 			key, more := of(i)
 			all := append(args(key, command, "-lock-timeout=3m"), more...)
 			wg.Go(func() {
+				hold := filepath.Join(d.dir, "hold")
 				for again := i%3 == 0; ; again = false {
 					cmd := d.cmd(all...)
+					if again { // it would wait for ever, and is killed before that or then
+						check(s.T, os.WriteFile(hold, nil, 0o600))
+						cmd = d.cmd(append(all, "-var=hold="+hold)...)
+					}
 					var out strings.Builder
 					cmd.Stdout, cmd.Stderr = &out, &out
 					if err := cmd.Start(); err != nil {
@@ -443,10 +449,14 @@ func (s *shop) crowd() {
 						return
 					}
 					if again {
-						timer := time.AfterFunc(time.Duration(rand.N(2500))*time.Millisecond, func() { _ = cmd.Process.Kill() })
-						if err := cmd.Wait(); err != nil && !timer.Stop() {
+						time.AfterFunc(time.Duration(rand.N(4000))*time.Millisecond, func() { _ = cmd.Process.Kill() })
+						if err := cmd.Wait(); err != nil {
 							kills.Add(1)
+							if strings.Contains(out.String(), "provisioner") || strings.Contains(out.String(), "Provisioning") {
+								midway.Add(1)
+							}
 						}
+						os.Remove(hold)
 						continue
 					}
 					if err := cmd.Wait(); err != nil {
@@ -468,7 +478,7 @@ func (s *shop) crowd() {
 		return strconv.Itoa(i), nil
 	})
 	s.whole()
-	s.Logf("%d workers, twice, %d of them killed, %v", n, kills.Load(), time.Since(began).Round(time.Second))
+	s.Logf("%d workers, twice, %d of them killed, %d at work, %v", n, kills.Load(), midway.Load(), time.Since(began).Round(time.Second))
 	if list := strings.Fields(s.directory().run(0, "state", "list")); len(list) != 1+n/2*2 {
 		s.Errorf("the state has %q", list)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/jsontext"
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
@@ -148,6 +149,11 @@ func entryDigest(o addr.Object, e *state.Entry) state.Digest {
 	}
 	bare := *e
 	bare.Recorded = nil
+	for _, text := range []*[]byte{&bare.Attrs, &bare.Identity, &bare.Extra} { // states have them with white space
+		if *text != nil {
+			*text = jsontext.AppendCompact(nil, *text)
+		}
+	}
 	return state.DigestOf(state.AppendObject(nil, o, &bare))
 }
 

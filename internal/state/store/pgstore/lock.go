@@ -9,29 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/lethe-iac/lethe/internal/state/store"
 )
-
-const beginInfo, endInfo = `/* lethe lock `, ` */ `
-
-// run runs a statement that says who it is for.
-func (h *held) run(ctx context.Context, sql string, args ...string) (*pgconn.Result, error) {
-	text := strings.ReplaceAll(string(h.who.Marshal()), "*/", `*\/`)
-	return run(ctx, h.conn, beginInfo+text+endInfo+sql, args...)
-}
-
-// alive reports whether the connection is.
-func (h *held) alive(ctx context.Context) bool {
-	_, err := h.run(ctx, `SELECT 1`)
-	return err == nil
-}
-
-func (h *held) close() {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	_ = h.conn.Close(ctx)
-}
 
 // making is the advisory lock of all workspaces that have no row yet.
 const making = "-1"
@@ -79,14 +58,14 @@ func (r *remote) rest(ctx context.Context) {
 	}
 }
 
-// take takes a lock with a new connection, alone or as a member. One that an earlier connection for the same ID has, which broke and
+// take takes a lock with a new connection, alone or as one of several. One that an earlier connection for the same ID has, which broke and
 // of which the server does not know yet, ends with that.
-func (r *remote) take(ctx context.Context, workspace string, who store.LockInfo, m *member) (*held, error) {
+func (r *remote) take(ctx context.Context, workspace string, who store.LockInfo, j *joined) (*held, error) {
 	conn, err := r.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	h := &held{who: who, conn: conn, member: m}
+	h := &held{who: who, conn: conn, joined: j}
 	// A dead machine says nothing: its lock ends when the server finds that out. Not every server lets this be set.
 	_ = conn.Exec(ctx, `SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3`).Close()
 	err = r.try(ctx, h, workspace)
@@ -114,7 +93,7 @@ func (r *remote) try(ctx context.Context, h *held, workspace string) error {
 		return err
 	}
 	if len(res.Rows) == 0 {
-		if h.member != nil {
+		if h.joined != nil {
 			return store.ErrWhole
 		}
 		if res, err = h.run(ctx, `SELECT pg_try_advisory_lock(`+making+`)`); err != nil {
@@ -147,16 +126,6 @@ func (r *remote) try(ctx context.Context, h *held, workspace string) error {
 	}
 	return nil
 }
-
-// shared is the end of the names of functions for locks that several have.
-func (h *held) shared() string {
-	if h.member != nil {
-		return "_shared"
-	}
-	return ""
-}
-
-func isTrue(text []byte) bool { return string(text) == "t" }
 
 // holder has a lock: who that is, and by which process of the server.
 type holder struct {
@@ -215,9 +184,9 @@ func (r *remote) still(ctx context.Context, workspace string) error {
 		return nil
 	}
 	h.close()
-	again, err := r.take(ctx, workspace, h.who, h.member)
-	if err == nil && h.member != nil {
-		err = h.member.again(ctx, again)
+	again, err := r.take(ctx, workspace, h.who, h.joined)
+	if err == nil && h.joined != nil {
+		err = again.again(ctx)
 	}
 	var taken *store.LockError
 	if errors.As(err, &taken) {
@@ -245,8 +214,8 @@ func (r *remote) Break(ctx context.Context, workspace, id string) error {
 		return r.end(ctx, workspace, id)
 	}
 	defer h.close()
-	if h.member != nil {
-		h.member.forget(ctx, h)
+	if h.joined != nil {
+		h.forget(ctx)
 	}
 	res, err := h.run(ctx, `SELECT pg_advisory_unlock`+h.shared()+`(`+h.key+`)`)
 	if err == nil && isTrue(res.Rows[0][0]) {

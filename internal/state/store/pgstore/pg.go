@@ -91,7 +91,14 @@ type held struct {
 	who    store.LockInfo
 	conn   *pgconn.PgConn
 	key    string
-	member *member // nil: the lock is of one alone
+	joined *joined // nil: the lock is of one alone
+}
+
+// joined is what a run has that shares a lock with others (claims.go).
+type joined struct {
+	table   string // of claims
+	session string // the second number of the lock that says that it goes on
+	parts   store.Parts
 }
 
 // locks are those of this process, by workspace.
