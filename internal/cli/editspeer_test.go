@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,7 +98,9 @@ func (e *editing) run(dir string) (class, diff string) {
 	}
 	class, diff = "the same", ""
 	explain(want, got, e.draft)
-	leftDeposed(want, got, e.flags)
+	if slices.ContainsFunc(e.flags, func(f string) bool { return strings.HasPrefix(f, "-target=") }) {
+		explainTargets(want, got)
+	}
 	for _, at := range slices.Sorted(maps.Keys(union(want.changes, got.changes))) {
 		if w, g := want.changes[at], got.changes[at]; w != g {
 			diff += fmt.Sprintf("%s: %v; the peer: %v\n", at, g, w)
@@ -260,11 +263,15 @@ func refusal(want, got *outcome, flags []string) string {
 	return ""
 }
 
+// keyless matches the key of a module instance.
+var keyless = regexp.MustCompile(`\[[^]]*\]\.`)
+
 // unsaid reports whether a removed block without lifecycle covers an address.
 func (d *draft) unsaid(at string) bool {
 	return slices.ContainsFunc(d.extra, func(block string) bool {
 		from, plain := strings.CutPrefix(block, "removed {\n  from = ")
 		from, rest, _ := strings.Cut(from, "\n")
+		at := keyless.ReplaceAllString(at, ".")
 		return plain && rest == "}\n" && (at == from || strings.HasPrefix(at, from+"[") || strings.HasPrefix(at, from+"."))
 	})
 }
@@ -294,12 +301,22 @@ func explain(want, got *outcome, d *draft) {
 	}
 }
 
-// leftDeposed takes out deposed objects that the peer leaves behind: those that nothing targeted needs to be
-// destroyed.
-func leftDeposed(want, got *outcome, flags []string) {
-	if slices.ContainsFunc(flags, func(f string) bool { return strings.HasPrefix(f, "-target=") }) {
-		maps.DeleteFunc(want.final, func(at, _ string) bool { return strings.HasSuffix(at, "true") && got.final[at] == "" })
+// explainTargets takes out what differs on purpose with -target: that what is replaced is created first where something
+// create-first depends on it that is left out, and that what is planned to be destroyed is destroyed.
+func explainTargets(want, got *outcome) {
+	for at, g := range got.changes {
+		if w := want.changes[at]; g.actions == "create,delete" && w.actions == "delete,create" && g.reason == w.reason {
+			want.changes[at] = g
+		}
 	}
+	maps.DeleteFunc(want.final, func(at, _ string) bool {
+		deposed := strings.HasSuffix(at, "true")
+		return got.final[at] == "" && (deposed || slices.ContainsFunc(slices.Collect(maps.Keys(got.changes)), func(a string) bool {
+			_, name, _ := strings.Cut(a, "terraform_data.")
+			name, _, _ = strings.Cut(name, "[")
+			return got.changes[a].actions == "delete" && strings.Contains(at, "."+name)
+		}))
+	})
 }
 
 // counterpart is the only instance of what has one without count, and the other way round.

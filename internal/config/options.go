@@ -91,13 +91,24 @@ func (disk) Read(path string, limit int64) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// ReadStream reads a stream to its end, or TooLarge if that is beyond limit bytes.
+// ReadStream reads a stream to its end, or TooLarge if that is beyond limit bytes. It reads pieces, and puts them together
+// at the end: a slice that grows takes five times as much memory as is read.
 func ReadStream(r io.Reader, limit int64) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(r, limit+1))
-	if err == nil && int64(len(text)) > limit {
-		err = TooLarge{limit}
+	var pieces [][]byte
+	all := int64(0)
+	for {
+		piece := make([]byte, min(max(all, 4<<10), 16<<20))
+		n, err := io.ReadFull(r, piece)
+		pieces = append(pieces, piece[:n])
+		switch all += int64(n); {
+		case all > limit:
+			return nil, TooLarge{limit}
+		case err == io.EOF || err == io.ErrUnexpectedEOF:
+			return slices.Concat(pieces...), nil
+		case err != nil:
+			return slices.Concat(pieces...), err
+		}
 	}
-	return text, err
 }
 
 func (disk) Join(dir, name string) string { return filepath.Join(dir, name) }

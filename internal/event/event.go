@@ -107,6 +107,8 @@ type (
 	Summary struct {
 		Operation                                      string // "apply" or "destroy"
 		Added, Changed, Destroyed, Imported, Forgotten int
+		Failed                                         bool          // errors or an interrupt kept it from its end
+		NotBegun                                       []addr.Object // and from these, in the order of their addresses
 	}
 	// Leases ends a walk in which leases were opened.
 	Leases struct {

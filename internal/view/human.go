@@ -116,7 +116,12 @@ func (h *Human) draw() {
 
 // summary ends an apply.
 func (h *Human) summary(e event.Summary) {
-	h.write(h.out, "\n"+h.o.paint(summaryText(e), bold, green)+"\n")
+	style := green
+	if e.Failed {
+		style = red
+	}
+	h.write(h.out, "\n"+h.o.paint(summaryText(e), bold, style)+"\n")
+	h.line(notBegunText(e))
 	h.line(h.leases)
 	h.leases = ""
 }

@@ -2,9 +2,11 @@ package view
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/event"
 )
 
@@ -78,19 +80,44 @@ func (o Options) done(e event.Done) string {
 // seconds is a duration in whole seconds: 0s, 1m10s.
 func seconds(d time.Duration) string { return d.Truncate(time.Second).String() }
 
+// summaryText is the line that tools look for, where all went well.
 func summaryText(e event.Summary) string {
+	how := "complete!"
+	if e.Failed {
+		how = "incomplete."
+	}
 	forgotten := ""
 	if e.Forgotten > 0 {
 		forgotten = fmt.Sprintf(", %d forgotten", e.Forgotten)
 	}
 	if e.Operation == "destroy" {
-		return fmt.Sprintf("Destroy complete! Resources: %d destroyed%s.", e.Destroyed, forgotten)
+		return fmt.Sprintf("Destroy %s Resources: %d destroyed%s.", how, e.Destroyed, forgotten)
 	}
 	imported := ""
 	if e.Imported > 0 {
 		imported = fmt.Sprintf("%d imported, ", e.Imported)
 	}
-	return fmt.Sprintf("Apply complete! Resources: %s%d added, %d changed, %d destroyed%s.", imported, e.Added, e.Changed, e.Destroyed, forgotten)
+	return fmt.Sprintf("Apply %s Resources: %s%d added, %d changed, %d destroyed%s.", how, imported, e.Added, e.Changed, e.Destroyed, forgotten)
+}
+
+// mostNotBegun is how many objects a summary names at most.
+const mostNotBegun = 20
+
+// notBegunText names what an apply did not come to; "" where there is none.
+func notBegunText(e event.Summary) string {
+	n := len(e.NotBegun)
+	if n == 0 {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Not begun: %s, since what they need failed, or the run was stopped.", diag.Counted(n, "resource instance", "resource instances"))
+	for _, o := range e.NotBegun[:min(n, mostNotBegun)] {
+		b.WriteString("\n  - " + escapeLine(o.String()))
+	}
+	if n > mostNotBegun {
+		fmt.Fprintf(&b, "\n  … and %d more", n-mostNotBegun)
+	}
+	return b.String()
 }
 
 // leasesText sums up the leases of a walk.

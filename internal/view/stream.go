@@ -146,6 +146,10 @@ func (j *JSON) Tell(e event.Event) {
 	case event.ProvisionDone:
 		j.provisioned(e)
 	case event.Summary:
+		if e.Failed { // programs take a change_summary for that of an apply that went well
+			j.log(strings.TrimSpace(summaryText(e) + " " + notBegunText(e)))
+			return
+		}
 		j.summary(summaryText(e), changeCounts{e.Added, e.Changed, e.Imported, e.Destroyed, e.Forgotten, e.Operation})
 	case event.Leases:
 		j.leases(e)

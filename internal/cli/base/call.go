@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/secret"
@@ -20,8 +19,14 @@ func (e *Env) Run(cmd *Command, args []string) (code int) {
 			fmt.Fprint(e.Stdout, c.Help())
 			return ExitOK
 		}
-		fmt.Fprintf(e.Stderr, "Error: %s\n\nFor more help on this command, run:\n  lethe %s -help\n", c.usageError(err), cmd.Name)
-		return ExitError
+		c.UI = NewScreen(c)
+		defer c.UI.close()
+		c.Bag.Add(c.usageError(err))
+		code = c.UI.Fail()
+		if !c.View.JSON {
+			fmt.Fprintf(e.Stderr, "\nFor more help on using this command, run:\n  lethe %s -help\n", cmd.Name)
+		}
+		return code
 	}
 	c.UI = NewScreen(c)
 	defer c.UI.close()
@@ -73,63 +78,4 @@ func (e *Env) New(cmd *Command) (*Call, Run) {
 	c.Flags.SetOutput(io.Discard)
 	c.Flags.BoolVar(&c.View.NoColor, "no-color", false, "Print without colours.")
 	return c, cmd.Setup(c)
-}
-
-// parse takes flags and operands in any order.
-func (c *Call) parse(args []string) error {
-	for {
-		if err := c.Flags.Parse(args); err != nil {
-			return err
-		}
-		rest := c.Flags.Args()
-		if len(rest) == 0 {
-			return nil
-		}
-		if used := len(args) - len(rest); used > 0 && args[used-1] == "--" {
-			c.Operands = append(c.Operands, rest...)
-			return nil
-		}
-		c.Operands = append(c.Operands, rest[0])
-		args = rest[1:]
-	}
-}
-
-// usageError words a flag error for a user.
-func (c *Call) usageError(err error) string {
-	s := err.Error()
-	if name, ok := strings.CutPrefix(s, "flag provided but not defined: "); ok {
-		if name == "-chdir" {
-			return "the option -chdir stands before the command, as in lethe -chdir=DIR " + c.Command.Name + "."
-		}
-		var names []string
-		c.Flags.VisitAll(func(f *flag.Flag) { names = append(names, "-"+f.Name) })
-		return "the option " + name + " is not known here." + MeantOption(name, names)
-	}
-	return s
-}
-
-// Help is the text of a command's -help.
-func (c *Call) Help() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Usage: lethe [global options] %s [options]", c.Command.Name)
-	if c.Command.Args != "" {
-		b.WriteString(" " + c.Command.Args)
-	}
-	b.WriteString("\n\n")
-	for _, line := range strings.Split(strings.TrimSpace(c.Command.Long), "\n") {
-		b.WriteString(strings.TrimRight("  "+line, " ") + "\n")
-	}
-	b.WriteString("\nOptions:\n\n")
-	c.Flags.VisitAll(func(f *flag.Flag) {
-		name, text := flag.UnquoteUsage(f)
-		left := "-" + f.Name
-		if name != "" {
-			left += "=" + name
-		}
-		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0s" && !strings.HasPrefix(text, "Accepted") {
-			text += " The default is " + f.DefValue + "."
-		}
-		fmt.Fprintf(&b, "  %-24s %s\n", left, strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", 27)))
-	})
-	return b.String()
 }

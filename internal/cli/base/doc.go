@@ -62,13 +62,15 @@ type Env struct {
 
 // Command is one command of the program.
 type Command struct {
-	Name   string // "plan", "state list"
-	Args   string // operands, for the usage line
-	Short  string
-	Long   string
-	Hidden bool
-	Stream bool // -json is a stream of events; elsewhere it is one document
-	Result bool // standard output is for what is asked for alone, also without -json
+	Name  string // "plan", "state list"
+	Args  string // operands, for the usage line
+	Short string
+	Long  string
+	// Examples are commands, as a user would write them, each with what it does.
+	Examples [][2]string
+	Hidden   bool
+	Stream   bool // -json is a stream of events; elsewhere it is one document
+	Result   bool // standard output is for what is asked for alone, also without -json
 	// Setup registers the flags of the command and gives the function that runs it with them. Help and
 	// completion call it for the flags alone.
 	Setup func(c *Call) Run

@@ -37,6 +37,10 @@ An expression goes on over several lines while a bracket or a heredoc is
 open, or when a line ends with a backslash. From a pipe, all expressions
 are evaluated and all results printed; the exit code is 1 if one of them
 cannot be evaluated.`,
+	Examples: [][2]string{
+		{"lethe console", "Try expressions against the state"},
+		{"echo 'cidrhost(var.net, 4)' | lethe console", "Work one out in a script"},
+	},
 	Setup: base.Flags(func(c *base.Call, f *consoleFlags) {
 		f.StateFlag(c)
 		c.Flags.BoolVar(&f.planned, "plan", false, "Make a plan first, and evaluate with what will be.")

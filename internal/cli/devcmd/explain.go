@@ -20,6 +20,9 @@ the last line of each message.
 
 Without a code, all codes are listed. Words of a title instead of a code list
 the codes whose titles have them.`,
+	Examples: [][2]string{
+		{"lethe explain LE0301", "Show a mistake, its message and its mending"},
+	},
 	Setup: jsonOnly(runExplain),
 }
 

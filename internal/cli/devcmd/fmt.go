@@ -30,6 +30,11 @@ provide a directory for the target argument, then fmt will scan that
 directory instead. If you provide a file, then fmt will process just that
 file. If you provide a single dash ("-"), then fmt will read from standard
 input (STDIN).`,
+	Examples: [][2]string{
+		{"lethe fmt -recursive", "Reformat this directory and those in it"},
+		{"lethe fmt -check -diff", "Fail, and show how, where files are not in style"},
+		{"lethe fmt -", "Reformat standard input"},
+	},
 	Setup: base.Flags(func(c *base.Call, f *formatting) {
 		f.c = c
 		flags := c.Flags

@@ -24,6 +24,10 @@ objects in the current configuration, in the DOT language.
 By default it shows only resources and which of them refer to which. With
 -type or -plan it shows everything that is declared: variables, locals,
 outputs, modules, providers and checks, too.`,
+	Examples: [][2]string{
+		{"lethe graph | dot -Tsvg > graph.svg", "Draw the resources and what they need"},
+		{"lethe graph -type=plan", "Show all steps of a plan"},
+	},
 	Setup: base.Flags(func(c *base.Call, f *graphFlags) {
 		c.Flags.StringVar(&f.plan, "plan", "", "Draw the configuration in this plan `file`, with all that is declared.")
 		c.Flags.StringVar(&f.kind, "type", "", "Draw all that is declared. The `kind` is one of "+strings.Join(GraphTypes, ", ")+";\nthe drawing is the same for all of them.")

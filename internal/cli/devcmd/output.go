@@ -18,6 +18,11 @@ var Output = &base.Command{
 the value. With no additional arguments, output will display all
 the outputs for the root module. If NAME is not specified, all
 outputs are printed.`,
+	Examples: [][2]string{
+		{"lethe output", "Show all outputs"},
+		{"lethe output -raw address", "Give one to a script, as it is"},
+		{"lethe output -json", "Give all to a program"},
+	},
 	Setup: base.Flags(func(c *base.Call, f *project.Options) {
 		c.JSONFlag()
 		c.Flags.BoolVar(&c.View.Raw, "raw", false, "Print the value of one output without quotes; only for strings, numbers and booleans.")

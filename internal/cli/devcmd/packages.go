@@ -24,6 +24,9 @@ addresses of the providers name, wherever the CLI configuration says that
 providers are installed from.
 
 Without names, it is done for all providers that the configuration needs.`,
+	Examples: [][2]string{
+		{"lethe providers lock -platform=linux_amd64 -platform=darwin_arm64", "Lock for machines of other kinds"},
+	},
 	Setup: base.Flags(func(c *base.Call, f *lockFlags) {
 		f.flags(c)
 		c.Flags.StringVar(&f.dir, "fs-mirror", "", "Ask this `directory`, a mirror, instead of the registries.")
@@ -40,6 +43,9 @@ var ProvidersMirror = &base.Command{
 configuration needs, from the registries that their addresses name. The
 directory can be used as a filesystem_mirror, or offered by a server of static
 files as a network_mirror.`,
+	Examples: [][2]string{
+		{"lethe providers mirror /srv/mirror", "Save the providers for machines without a network"},
+	},
 	Setup: base.Flags(func(c *base.Call, f *mirrorFlags) {
 		f.flags(c)
 		c.Flags.BoolVar(&f.locked, "lock-file", true, "Take the versions that the dependency lock file has.")
@@ -59,6 +65,9 @@ configuration says
   vendor_dir = "/path/to/the/directory"
 
 or the environment variable LETHE_VENDOR_DIR does.`,
+	Examples: [][2]string{
+		{"lethe vendor third_party", "Save modules and providers beside the configuration"},
+	},
 	Setup: base.Flags(func(c *base.Call, f *packageFlags) { f.flags(c) }, runVendor),
 }
 

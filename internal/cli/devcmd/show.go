@@ -18,6 +18,11 @@ var Show = &base.Command{
 	Name: "show", Args: "[path]", Short: "Show the current state or a saved plan",
 	Long: `Reads and outputs a Lethe state or plan file in a human-readable
 form. If no path is specified, the current state will be shown.`,
+	Examples: [][2]string{
+		{"lethe show", "Show the state"},
+		{"lethe show tfplan", "Show a saved plan"},
+		{"lethe show -json tfplan", "Give a saved plan to a program"},
+	},
 	Setup: base.Flags(func(c *base.Call, f *showFlags) {
 		c.JSONFlag()
 		c.SensitiveFlag()

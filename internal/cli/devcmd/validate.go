@@ -16,6 +16,10 @@ var Validate = &base.Command{
 	Long: `Validate the configuration files in a directory, referring only to the
 configuration and not accessing any remote services such as remote state,
 provider APIs, etc.`,
+	Examples: [][2]string{
+		{"lethe validate", "Check the module in this directory"},
+		{"lethe validate -json", "Report what is wrong for editors and CI"},
+	},
 	Setup: base.Flags(func(c *base.Call, f *validateFlags) {
 		c.JSONFlag()
 		f.VarFlags(c)

@@ -11,6 +11,9 @@ import (
 var Get = &base.Command{
 	Name: "get", Stream: true, Short: "Install or upgrade remote modules",
 	Long: "Downloads and installs modules needed for the configuration in the\ncurrent working directory.",
+	Examples: [][2]string{
+		{"lethe get -update", "Install the newest modules that the constraints allow"},
+	},
 	Setup: base.Flags(func(c *base.Call, f *getFlags) {
 		c.Flags.BoolVar(&f.update, "update", false, "Check for newer versions.")
 		c.Flags.BoolVar(&f.offline, "offline", false, "Ask no server: take what this machine has.")

@@ -19,6 +19,12 @@ This is the first command that should be run for any new or existing
 Lethe configuration per machine. This sets up all the local data
 necessary to run Lethe that is typically not committed to version
 control.`,
+	Examples: [][2]string{
+		{"lethe init", "Install what the configuration needs"},
+		{"lethe init -upgrade", "Install the newest versions that the constraints allow"},
+		{"lethe init -migrate-state", "Move the state to a backend that was changed"},
+		{"lethe init -backend-config=prod.s3.tfbackend", "Take settings of the backend from a file"},
+	},
 	Setup: base.Flags(func(c *base.Call, f *initFlags) {
 		flags := c.Flags
 		flags.BoolVar(&f.backend, "backend", true, "Set up the backend.")

@@ -28,6 +28,9 @@ password. A host without a login service gets a token that you paste.
 
 The token is kept by the credentials helper of the CLI configuration, or in
 credentials.tfrc.json beside the CLI configuration files.`,
+	Examples: [][2]string{
+		{"lethe login registry.acme.corp", "Get a token and save it"},
+	},
 	Setup: base.NoFlags(runLogin),
 }
 

@@ -11,7 +11,10 @@ import (
 // Logout is `logout`.
 var Logout = &base.Command{
 	Name: "logout", Args: "<hostname>", Short: "Remove locally-stored credentials for a remote host",
-	Long:  "Drops the token for a host that login has kept. The host is not asked to\nrevoke it.",
+	Long: "Drops the token for a host that login has kept. The host is not asked to\nrevoke it.",
+	Examples: [][2]string{
+		{"lethe logout registry.acme.corp", "Revoke and remove the token"},
+	},
 	Setup: base.NoFlags(runLogout),
 }
 

@@ -22,6 +22,12 @@ approval before taking any action. You can optionally provide a plan
 file created by a previous call to "lethe plan", in which case Lethe
 will take the actions described in that plan without any
 confirmation prompt.`,
+	Examples: [][2]string{
+		{"lethe apply", "Plan, ask, and carry out"},
+		{"lethe apply tfplan", "Carry out a saved plan"},
+		{"lethe apply -auto-approve -json", "Carry out without a question, and report to a program"},
+		{"lethe apply -target=module.network", "Carry out a part, and what it needs"},
+	},
 	Setup: base.Flags(func(c *base.Call, f *applyFlags) { f.define(c) }, runApply),
 }
 

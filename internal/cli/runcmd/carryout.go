@@ -45,18 +45,22 @@ func (o *operation) carryOut(ctx context.Context, pl *plan.Plan, mayForget bool)
 	if done.Cut {
 		o.p.Call.CutShort()
 	}
-	if !o.ws.SaveApplied(done.Snapshot) || !ok {
+	saved := o.ws.SaveApplied(done.Snapshot)
+	refreshed := o.p.Call.Command.Name == "refresh" // of which Terraform and OpenTofu say nothing more
+	if done.Summary.Operation == "destroy" && o.p.Call.Command.Name != "destroy" {
+		done.Summary.Operation = "apply" // the command, as Terraform and OpenTofu say it, also of apply -destroy
+	}
+	if !ok && !refreshed {
+		o.p.UI.Tell(done.Summary)
+	}
+	if !saved || !ok {
 		return o.p.UI.Fail()
 	}
-	refreshed := o.p.Call.Command.Name == "refresh" // of which Terraform and OpenTofu say nothing more
 	if !refreshed {
 		partial(pl, o.p.Bag)
 	}
 	o.p.UI.Diagnostics(o.p.Bag.List())
 	o.p.Bag.Clear()
-	if done.Summary.Operation == "destroy" && o.p.Call.Command.Name != "destroy" {
-		done.Summary.Operation = "apply" // the command, as Terraform and OpenTofu say it, also of apply -destroy
-	}
 	if !refreshed {
 		o.p.UI.Tell(done.Summary)
 	}

@@ -15,6 +15,11 @@ var Destroy = &base.Command{
 
 This command is a convenience alias for:
     lethe apply -destroy`,
+	Examples: [][2]string{
+		{"lethe destroy", "Plan, ask, and destroy everything"},
+		{"lethe destroy -target=module.test", "Destroy a part, and what needs it"},
+		{"lethe plan -destroy", "Show what would be destroyed"},
+	},
 	Setup: base.Flags(func(c *base.Call, f *applyFlags) { f.define(c) }, runDestroy),
 }
 

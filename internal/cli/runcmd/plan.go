@@ -31,6 +31,14 @@ actually perform the planned actions.
 
 You can optionally save the plan to a file, which you can then pass to
 the "apply" command to perform exactly the actions described in the plan.`,
+	Examples: [][2]string{
+		{"lethe plan -out=tfplan", "Save the plan, for apply to carry out"},
+		{"lethe plan -detailed-exitcode", "Exit with 2 if there are changes"},
+		{"lethe plan -target=module.network", "Plan for a part, and what it needs"},
+		{"lethe plan -replace='aws_instance.web[0]'", "Plan to replace one object"},
+		{"lethe plan -refresh-only", "Show what changed outside"},
+		{"lethe plan -var-file=prod.tfvars", "Set variables from a file"},
+	},
 	Setup: base.Flags(func(c *base.Call, f *planFlags) {
 		f.define(c)
 		c.Flags.StringVar(&f.out, "out", "", "Write the plan to this `file`.")

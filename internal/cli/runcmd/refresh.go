@@ -15,6 +15,9 @@ the physical resources they are tracking. This does the same as
     lethe apply -refresh-only -auto-approve
 but shows only the outputs. To see first what would change, use
     lethe plan -refresh-only`,
+	Examples: [][2]string{
+		{"lethe apply -refresh-only", "Do the same, and ask before"},
+	},
 	Setup: base.Flags(func(c *base.Call, f *planFlags) { f.define(c) }, runRefresh),
 }
 

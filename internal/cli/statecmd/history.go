@@ -79,6 +79,9 @@ func (t past) former(ctx context.Context, serial uint64) (*state.Snapshot, bool)
 var History = &base.Command{
 	Name: "state history", Short: "List the states that are kept",
 	Long: "Lists the present state and the former ones that the backend keeps, the latest first:\nwhen each was written, by whom and for what, as far as that is known, and how many\nobjects it added, changed and removed.",
+	Examples: [][2]string{
+		{"lethe state history", "List the states that are kept"},
+	},
 	Setup: base.Flags(func(c *base.Call, f *project.Options) {
 		c.JSONFlag()
 		f.StateFlag(c)
@@ -135,6 +138,10 @@ func (t past) count(ctx context.Context, states []store.Past) bool {
 var Diff = &base.Command{
 	Name: "state diff", Args: "SERIAL [SERIAL]", Short: "Show what two states differ in",
 	Long: "Shows the objects and outputs that differ between the state with the first serial\nand that with the second, or the present one. What is sensitive is hidden, as in\n\"state show\"; with -json it is in the document, with what is sensitive in it.",
+	Examples: [][2]string{
+		{"lethe state diff 12", "Show what changed since the state with the serial 12"},
+		{"lethe state diff 12 15", "Compare two states"},
+	},
 	Setup: base.Flags(func(c *base.Call, f *project.Options) {
 		c.JSONFlag()
 		f.StateFlag(c)
@@ -182,6 +189,9 @@ func runDiff(ctx context.Context, c *base.Call, f *project.Options) int {
 var Restore = &base.Command{
 	Name: "state restore", Args: "SERIAL", Short: "Make a former state the present one",
 	Long: "Writes the content of the state with that serial again, under the next serial.\nReal objects are not touched: what was created since is managed no more, and what was\ndestroyed since is found to be missing when the next plan looks.",
+	Examples: [][2]string{
+		{"lethe state restore 12", "Put the state back that had the serial 12"},
+	},
 	Setup: base.Flags(func(c *base.Call, f *restoreFlags) {
 		c.Flags.BoolVar(&f.autoApprove, "auto-approve", false, "Skip interactive approval.")
 		c.Flags.BoolVar(&f.autoApprove, "force", false, "The same.")

@@ -15,6 +15,11 @@ import (
 var List = &base.Command{
 	Name: "state list", Args: "[address...]", Short: "List resources in the state",
 	Long: "List resources in the state. This command lists resource instances in the state;\nthe address arguments can be used to filter the instances by resource or module.",
+	Examples: [][2]string{
+		{"lethe state list", "List all objects"},
+		{"lethe state list module.network", "List those of a module"},
+		{"lethe state list -id=i-0abc", "Find the address of an object"},
+	},
 	Setup: base.Flags(func(c *base.Call, f *listFlags) {
 		f.StateFlag(c)
 		c.Flags.StringVar(&f.id, "id", "", "Only objects whose attribute \"id\" is this `ID`.")

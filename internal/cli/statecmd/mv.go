@@ -16,6 +16,11 @@ import (
 var Mv = &base.Command{
 	Name: "state mv", Args: "SOURCE DESTINATION", Short: "Move an item in the state",
 	Long: "This command will move an item matched by the address given to the\ndestination address. This command can also move to a destination address\nin a completely different state file.",
+	Examples: [][2]string{
+		{"lethe state mv aws_instance.a aws_instance.b", "Give an object another address"},
+		{"lethe state mv module.a module.b.module.a", "Move a module into another"},
+		{"lethe state mv -dry-run aws_instance.a 'aws_instance.b[0]'", "Show what would be moved"},
+	},
 	Setup: base.Flags(func(c *base.Call, f *mvFlags) {
 		c.Flags.BoolVar(&f.dryRun, "dry-run", false, "Only say what would be moved.")
 		c.Flags.StringVar(&f.backupOut, "backup-out", "", "Keep the previous content of -state-out in this `file`.")

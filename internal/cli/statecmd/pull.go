@@ -11,7 +11,10 @@ import (
 // Pull is `state pull`.
 var Pull = &base.Command{
 	Name: "state pull", Short: "Pull current state and output to stdout",
-	Long:  "Pull the state from its location, upgrade the local copy, and output it\nto stdout.",
+	Long: "Pull the state from its location, upgrade the local copy, and output it\nto stdout.",
+	Examples: [][2]string{
+		{"lethe state pull > state.json", "Save a copy of the state"},
+	},
 	Setup: base.NoFlags(runPull),
 }
 

@@ -13,6 +13,9 @@ import (
 var Push = &base.Command{
 	Name: "state push", Args: "PATH", Short: "Update remote state from a local state file",
 	Long: "Update remote state from a local state file at PATH. If PATH is \"-\" then\nthe state is read from standard input.",
+	Examples: [][2]string{
+		{"lethe state push errored.tfstate", "Store the state that could not be stored"},
+	},
 	Setup: base.Flags(func(c *base.Call, f *pushFlags) {
 		f.LockFlags(c)
 		c.Flags.BoolVar(&f.force, "force", false, "Write even if lineages differ or the stored serial is higher.")

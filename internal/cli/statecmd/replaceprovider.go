@@ -15,6 +15,9 @@ import (
 var ReplaceProvider = &base.Command{
 	Name: "state replace-provider", Args: "FROM_PROVIDER_FQN TO_PROVIDER_FQN", Short: "Replace provider in the state",
 	Long: "Replace provider for resources in the Lethe state.",
+	Examples: [][2]string{
+		{"lethe state replace-provider hashicorp/aws registry.acme.corp/acme/aws", "Let the objects of one provider be those of another"},
+	},
 	Setup: base.Flags(func(c *base.Call, f *replaceFlags) {
 		c.Flags.BoolVar(&f.autoApprove, "auto-approve", false, "Skip interactive approval.")
 		f.InputFlag(c)

@@ -14,6 +14,10 @@ import (
 var Rm = &base.Command{
 	Name: "state rm", Args: "ADDRESS...", Short: "Remove instances from the state",
 	Long: "Remove one or more items from the Lethe state, causing Lethe to\n\"forget\" those items without first destroying them in the remote system.",
+	Examples: [][2]string{
+		{"lethe state rm aws_instance.web", "Forget an object, which stays where it is"},
+		{"lethe state rm -dry-run module.old", "Show what would be forgotten"},
+	},
 	Setup: base.Flags(func(c *base.Call, f *rmFlags) {
 		c.Flags.BoolVar(&f.dryRun, "dry-run", false, "Only say what would be removed.")
 		f.LockFlags(c)

@@ -14,6 +14,9 @@ import (
 var Show = &base.Command{
 	Name: "state show", Args: "ADDRESS", Short: "Show a resource in the state",
 	Long: "Shows the attributes of a resource in the Lethe state.",
+	Examples: [][2]string{
+		{"lethe state show 'aws_instance.web[0]'", "Show one object"},
+	},
 	Setup: base.Flags(func(c *base.Call, f *project.Options) {
 		c.JSONFlag()
 		f.StateFlag(c)

@@ -14,7 +14,10 @@ import (
 // Taint is `taint`.
 var Taint = &base.Command{
 	Name: "taint", Args: "ADDRESS", Short: "Mark a resource instance as not fully functional",
-	Long:  "Lethe uses the term \"tainted\" to describe a resource instance which may\nnot be fully functional, either because its creation partially failed or\nbecause you've manually marked it as such using this command.",
+	Long: "Lethe uses the term \"tainted\" to describe a resource instance which may\nnot be fully functional, either because its creation partially failed or\nbecause you've manually marked it as such using this command.",
+	Examples: [][2]string{
+		{"lethe plan -replace=aws_instance.web", "The same for one plan, without a change of the state"},
+	},
 	Setup: taintSetup(true),
 }
 

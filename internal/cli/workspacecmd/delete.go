@@ -17,6 +17,9 @@ import (
 var Delete = &base.Command{
 	Name: "workspace delete", Args: "NAME", Short: "Delete a workspace",
 	Long: "Delete a workspace. One that still has objects is only deleted with -force,\nand then its objects are left to themselves.",
+	Examples: [][2]string{
+		{"lethe workspace delete staging", "Remove a workspace whose state is empty"},
+	},
 	Setup: base.Flags(func(c *base.Call, f *deleteFlags) {
 		c.Flags.BoolVar(&f.force, "force", false, "Delete even if there are objects in the state.")
 		f.LockFlags(c)

@@ -13,6 +13,9 @@ import (
 var ForceUnlock = &base.Command{
 	Name: "force-unlock", Args: "LOCK_ID", Short: "Release a stuck lock on the current workspace",
 	Long: "Manually unlock the state for the defined configuration. This will not modify\nyour infrastructure. It removes the lock on the state; do this only if you are\nsure that no other user works on it.",
+	Examples: [][2]string{
+		{"lethe force-unlock 7f3a9c1e-5b2d-4e8f-9a6b-1c2d3e4f5a6b", "Release a lock by the ID that the error names"},
+	},
 	Setup: base.Flags(func(c *base.Call, f *unlockFlags) {
 		c.Flags.BoolVar(&f.force, "force", false, "Don't ask for input for unlock confirmation.")
 		f.VarFlags(c)

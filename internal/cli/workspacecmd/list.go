@@ -16,6 +16,9 @@ var List = &base.Command{
 	Name: "workspace list", Short: "List workspaces",
 	Long:   "List workspaces. The selected one has a star.",
 	Result: true,
+	Examples: [][2]string{
+		{"lethe workspace list -json", "List the workspaces for a program"},
+	},
 	Setup: base.Flags(func(c *base.Call, f *project.Options) {
 		f.VarFlags(c)
 		c.JSONFlag()

@@ -15,6 +15,9 @@ import (
 var New = &base.Command{
 	Name: "workspace new", Args: "NAME", Short: "Create a new workspace",
 	Long: "Create a new workspace and select it.",
+	Examples: [][2]string{
+		{"lethe workspace new staging", "Make a workspace and select it"},
+	},
 	Setup: base.Flags(func(c *base.Call, f *newFlags) {
 		f.LockFlags(c)
 		c.Flags.StringVar(&f.State, "state", "", "Begin with the state in this `file`.")

@@ -14,6 +14,9 @@ import (
 var Select = &base.Command{
 	Name: "workspace select", Args: "NAME", Short: "Select a workspace",
 	Long: "Select a different workspace.",
+	Examples: [][2]string{
+		{"lethe workspace select -or-create staging", "Select a workspace, which need not be there"},
+	},
 	Setup: base.Flags(func(c *base.Call, f *selectFlags) {
 		c.Flags.BoolVar(&f.orCreate, "or-create", false, "Create the workspace if it does not exist.")
 		f.VarFlags(c)

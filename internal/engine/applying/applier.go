@@ -49,6 +49,7 @@ type applier struct {
 	taken  map[addr.Object]bool // imported
 
 	changes                                        map[addr.Object]*plan.Change
+	notBegun                                       []addr.Object               // what the walk did not come to
 	deposed                                        map[addr.Object]addr.Object // current object → where its predecessor waits
 	added, changed, destroyed, imported, forgotten atomic.Int32
 }

@@ -2,6 +2,7 @@ package applying
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -44,11 +45,13 @@ func Apply(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Resul
 		a.run.CheckValues()
 	}
 	a.edit.Head().Checks = a.run.Checks.Results(a.plan.Checks)
-	return &Result{Snapshot: a.edit.Done(), Summary: a.summary(), Cut: r.Cut.Load()}, ok && !bag.HasErrors()
+	ok = ok && !bag.HasErrors()
+	return &Result{Snapshot: a.edit.Done(), Summary: a.summary(ok), Cut: r.Cut.Load()}, ok
 }
 
-func (a *applier) summary() event.Summary {
+func (a *applier) summary(ok bool) event.Summary {
 	s := event.Summary{
+		Failed: !ok, NotBegun: a.notBegun,
 		Operation: "apply", Added: int(a.added.Load()), Changed: int(a.changed.Load()),
 		Destroyed: int(a.destroyed.Load()), Imported: int(a.imported.Load()), Forgotten: int(a.forgotten.Load()),
 	}
@@ -91,12 +94,27 @@ func (a *applier) walk(ctx context.Context) bool {
 		},
 		Skipped: func(n walk.Node) { a.skip(o, steps.List[n]) },
 	})
+	ended := func(i int) walk.Outcome { return result.Of(walk.Node(i)) }
+	whole := !a.run.Cut.Load()
 	for i, s := range steps.List {
-		if s.Kind != plan.Gate && s.Kind != plan.HoldUp && s.Kind != plan.HoldDown && result.Of(walk.Node(i)) != walk.Succeeded {
-			return false
+		whole = whole && (s.Kind == plan.Gate || s.Kind == plan.HoldUp || s.Kind == plan.HoldDown || ended(i) == walk.Succeeded)
+	}
+	if !whole {
+		a.notBegun = notBegun(o, steps, ended)
+	}
+	return whole
+}
+
+// notBegun are the objects of which no step was begun.
+func notBegun(o *ordering.Ordering, steps *plan.Steps, ended func(i int) walk.Outcome) []addr.Object {
+	begun := map[addr.Object]bool{{}: true} // the empty one stands for conditions of variables
+	for i, s := range steps.List {
+		if s.Kind == plan.Up || s.Kind == plan.Down {
+			begun[o.Objects[s.Index]] = begun[o.Objects[s.Index]] || ended(i) != walk.Skipped
 		}
 	}
-	return !a.run.Cut.Load()
+	maps.DeleteFunc(begun, func(_ addr.Object, is bool) bool { return is })
+	return slices.SortedFunc(maps.Keys(begun), addr.Object.Compare)
 }
 
 // do does what the step stands for.

@@ -91,7 +91,7 @@ func (p *planner) prepare() bool {
 	filling.ExpandBefore(p.run.Program, p.run.Frame, p.prior)
 	sel, ok := targeting.Select(targeting.Request{
 		Program: p.run.Program, Receivers: p.run.Receivers, Prior: p.prior, Stored: p.storedResources(),
-		Targets: p.req.Targets, Excludes: p.req.Excludes, Destroy: p.req.Mode == plan.Destroy, Quiet: p.req.Quiet,
+		Targets: p.req.Targets, Excludes: p.req.Excludes, Replace: p.req.Replace, Destroy: p.req.Mode == plan.Destroy, Quiet: p.req.Quiet,
 	}, p.run.Bag)
 	p.sel = sel
 	p.leaveBefore()

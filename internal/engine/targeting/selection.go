@@ -57,8 +57,9 @@ type Request struct {
 	Stored    map[addr.Resource][]*state.Resource // the same, by what declares it
 	Targets   []addr.Target
 	Excludes  []addr.Target
-	Destroy   bool // everything that is selected is to be destroyed
-	Quiet     bool // the targets are not the user's: nothing is said of them
+	Replace   []addr.Instance // what is to be replaced, in no way a selection
+	Destroy   bool            // everything that is selected is to be destroyed
+	Quiet     bool            // the targets are not the user's: nothing is said of them
 }
 
 // selector works out a selection.

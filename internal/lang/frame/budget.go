@@ -19,9 +19,10 @@ type budget struct {
 
 const (
 	makeCost  = 55
-	textPart  = 16      // bytes of text that count as an element
-	watchCost = 1 << 16 // what may be spent between two looks at memory and time
-	bigValue  = 1024    // elements of a value behind which the watch looks
+	markCost  = 7 * makeCost // of a mark: with it an element takes eight times the memory
+	textPart  = 16           // bytes of text that count as an element
+	watchCost = 1 << 16      // what may be spent between two looks at memory and time
+	bigValue  = 1024         // elements of a value behind which the watch looks
 
 	mostDepth    = 10_000 // declarations that need one another in a row
 	moduleWeight = 10     // instances of a resource that an instance of a module takes as much memory as

@@ -13,8 +13,10 @@ import (
 
 // Element counts one more element that a loop makes (expr.Meter).
 func (s *scope) Element(at diag.Range) bool {
-	return s.spend(makeCost, at, "The loops of this expression would make more than %d elements, which is more than can be evaluated safely.")
+	return s.spend(makeCost, at, tooManyMade)
 }
+
+const tooManyMade = "The loops of this expression would make more than %d elements, which is more than can be evaluated safely. One that is sensitive or ephemeral counts as eight."
 
 // Work counts what a function goes through in a loop, at a cost for each element (expr.Meter). Each element of a loop can be little and the work for it much.
 // Outside of loops what a call is given has bounds of its own.
@@ -30,6 +32,7 @@ func (s *scope) Keep(made *int, v cty.Value, at diag.Range) bool {
 	}
 	switch most := s.f.w.budget.l.Elements; {
 	case s.watchCost(n) && !s.watch(at):
+	case v.IsMarked() && !s.spend(markCost, at, tooManyMade):
 	case *made <= most:
 		return true
 	default:

@@ -1,0 +1,136 @@
+package base
+
+import (
+	"flag"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// parse takes flags and operands in any order.
+func (c *Call) parse(args []string) error {
+	for {
+		if err := c.Flags.Parse(args); err != nil {
+			return err
+		}
+		rest := c.Flags.Args()
+		if len(rest) == 0 {
+			return nil
+		}
+		if used := len(args) - len(rest); used > 0 && args[used-1] == "--" {
+			c.Operands = append(c.Operands, rest...)
+			return nil
+		}
+		c.Operands = append(c.Operands, rest[0])
+		args = rest[1:]
+	}
+}
+
+// badValue is what package flag says of a value: the value, the flag, and why.
+var badValue = regexp.MustCompile(`(?s)^invalid (?:boolean )?value (".*") for (?:flag )?-(\S+): (.*)$`)
+
+// usageError words an error of package flag for a user.
+func (c *Call) usageError(err error) diag.Diagnostic {
+	text := err.Error()
+	if name, ok := strings.CutPrefix(text, "flag provided but not defined: "); ok {
+		if name == "-chdir" {
+			text = "The option -chdir stands before the command, as in lethe -chdir=DIR " + c.Command.Name + "."
+		} else {
+			var names []string
+			c.Flags.VisitAll(func(f *flag.Flag) { names = append(names, "-"+f.Name) })
+			text = "The option " + name + " is not known here." + MeantOption(name, names)
+		}
+	} else if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
+		value, _ := flag.UnquoteUsage(c.Flags.Lookup(name))
+		text = fmt.Sprintf("The option -%s needs a value, as in -%s=%s.", name, name, strings.ToUpper(value))
+	} else if m := badValue.FindStringSubmatch(text); m != nil {
+		text = fmt.Sprintf("The option -%s takes %s.", m[2], c.takes(m[2], m[1], m[3]))
+	}
+	return diag.Errorf("Failed to parse command-line flags", "%s", text)
+}
+
+// takes says what a flag takes, and what it was given.
+func (c *Call) takes(name, given, why string) string {
+	if g, ok := c.Flags.Lookup(name).Value.(flag.Getter); ok {
+		switch g.Get().(type) {
+		case int:
+			return "a whole number, and not " + given
+		case bool:
+			return "true or false, and not " + given
+		case time.Duration:
+			return "a duration such as 30s or 5m, and not " + given
+		}
+	}
+	return fmt.Sprintf("no %s: %s", given, strings.TrimSuffix(why, "."))
+}
+
+// helpWidth is how many columns the text of -help has, and helpColumn where the text about an option begins.
+const helpWidth, helpColumn = 80, 27
+
+// Help is the text of a command's -help.
+func (c *Call) Help() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Usage: lethe [global options] %s [options]", c.Command.Name)
+	if c.Command.Args != "" {
+		b.WriteString(" " + c.Command.Args)
+	}
+	b.WriteString("\n\n")
+	for i, part := range strings.Split(strings.TrimSpace(c.Command.Long), "\n\n") {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		if strings.Contains("\n"+part, "\n ") { // laid out
+			b.WriteString("  " + strings.ReplaceAll(part, "\n", "\n  ") + "\n")
+			continue
+		}
+		b.WriteByte(' ')
+		wrap(&b, part, 1, 2)
+	}
+	if len(c.Command.Examples) > 0 {
+		b.WriteString("\nExamples:\n\n")
+		for _, e := range c.Command.Examples {
+			entry(&b, e[0], e[1])
+		}
+	}
+	b.WriteString("\nOptions:\n\n")
+	c.Flags.VisitAll(func(f *flag.Flag) {
+		name, text := flag.UnquoteUsage(f)
+		left := "-" + f.Name
+		if name != "" {
+			left += "=" + name
+		}
+		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0s" && !strings.HasPrefix(text, "Accepted") {
+			text += " The default is " + f.DefValue + "."
+		}
+		entry(&b, left, text)
+	})
+	return b.String()
+}
+
+// entry writes what is on the left, and a text about it, whose lines begin in one column. Where there is no room beside
+// what is on the left, the text begins below.
+func entry(b *strings.Builder, left, text string) {
+	at, _ := fmt.Fprintf(b, "  %s", left)
+	if at+2 > helpColumn {
+		b.WriteByte('\n')
+		at = 0
+	}
+	b.WriteString(strings.Repeat(" ", helpColumn-1-at))
+	wrap(b, text, helpColumn-1, helpColumn)
+}
+
+// wrap writes the words of a text, each after a space, at a column, and breaks lines so that they begin at the margin.
+func wrap(b *strings.Builder, text string, at, margin int) {
+	for _, word := range strings.Fields(text) {
+		if at >= margin && at+1+len(word) > helpWidth {
+			b.WriteString("\n" + strings.Repeat(" ", margin-1))
+			at = margin - 1
+		}
+		b.WriteString(" " + word)
+		at += 1 + len(word)
+	}
+	b.WriteByte('\n')
+}
