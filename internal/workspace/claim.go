@@ -20,6 +20,7 @@ import (
 // Claim says which parts of a state a command is about to work on.
 type Claim struct {
 	Base  *state.Snapshot // the state that its plan was made from
+	Fresh *state.Snapshot // the same as refreshed for the plan; nil: it was not
 	Parts store.Parts
 	// Of gives the parts that a run worked on that left an object so.
 	Of func(addr.Object, *state.Entry) store.Parts
@@ -60,6 +61,9 @@ func (s *State) Claim(ctx context.Context, c Claim) bool {
 	if s.shared == nil {
 		return true
 	}
+	if c.Base == nil {
+		c.Base = &state.Snapshot{}
+	}
 	if !s.claim(ctx, c.Parts) {
 		return false
 	}
@@ -67,10 +71,8 @@ func (s *State) Claim(ctx context.Context, c Claim) bool {
 	if !ok || !s.fits(ctx, c, now) {
 		return false
 	}
-	s.shared.base, s.snapshot, s.version = c.Base, now, version
-	if c.Base == nil {
-		s.shared.base = &state.Snapshot{}
-	}
+	s.shared.base, s.shared.found = c.Base, now
+	s.snapshot, s.version = now, version
 	return true
 }
 
@@ -93,18 +95,16 @@ func (s *State) claim(ctx context.Context, p store.Parts) bool {
 
 // fits reports whether nothing was changed since that a plan works on.
 func (s *State) fits(ctx context.Context, c Claim, now *state.Snapshot) bool {
-	if c.Base == nil {
-		c.Base = &state.Snapshot{}
-	}
-	if c.Base.Serial == now.Serial && c.Base.Lineage == now.Lineage {
+	if now.Digest() == c.Base.Digest() && now.Lineage == c.Base.Lineage {
 		return true
 	}
 	var met []string
 	if c.Base.Lineage != now.Lineage {
 		met = append(met, fmt.Sprintf("its lineage, which was %q and is %q", c.Base.Lineage, now.Lineage))
 	}
+	same := s.seen(c, now)
 	for _, d := range state.Differences(c.Base, now) {
-		if d.Object.Mode == addr.Data { // a plan reads it anew, and what it is made from is another part
+		if d.Object.Mode == addr.Data || same(d.Object) { // a data source was read for the plan, too, and what it is made from is another part
 			continue
 		}
 		e := d.After
@@ -131,6 +131,19 @@ func (s *State) fits(ctx context.Context, c Claim, now *state.Snapshot) bool {
 	}
 	s.env.Bag.Add(diag.Errorf("Plan is out of date", "Since the state was read for this plan, others changed what it changes or is made from:\n  %s\n\n%sNothing was done. Make a new plan.", strings.Join(met, "\n  "), s.since(ctx, c.Base.Serial)))
 	return false
+}
+
+// seen tells of an object that another has changed in the state whether the plan was made from just that: refreshing
+// had found the same.
+func (s *State) seen(c Claim, now *state.Snapshot) func(addr.Object) bool {
+	if c.Fresh == nil || c.Fresh == c.Base {
+		return func(addr.Object) bool { return false }
+	}
+	other := map[addr.Object]bool{}
+	for _, d := range state.Differences(c.Fresh, now) {
+		other[d.Object] = true
+	}
+	return func(o addr.Object) bool { return !other[o] }
 }
 
 // since says who wrote a state after the one with a serial, where the store knows.

@@ -14,7 +14,7 @@ import (
 // A command that works on a state with others writes what it changed on top of what is there: objects, outputs and
 // results of conditions that are otherwise in its own state than in the one that it began with.
 //
-// What it has claimed is as it was then, since no other could change it; if it is not, nothing is written. The rest is
+// What it has claimed is as it was when it did, since no other could change it; if it is not, nothing is written. The rest is
 // what it learned by the way, of refreshing and of data sources: that is written where no other run works on it and it
 // is as it was, and otherwise left out, since the next plan finds it again.
 
@@ -38,7 +38,7 @@ func (s *State) merged(next **state.Snapshot) (done func(), ok bool) {
 	if !ok {
 		return done, fail(errors.New("the state as others left it cannot be read"))
 	}
-	m := merge{base: s.shared.base, now: now, mine: mine, claimed: s.shared.claimed, moved: map[addr.Object]bool{}}
+	m := merge{base: s.shared.base, found: s.shared.found, now: now, mine: mine, claimed: s.shared.claimed}
 	if m.base == nil {
 		return done, fail(errors.New("this command has not said which parts of the state it works on"))
 	}
@@ -88,9 +88,8 @@ func meets(p, q store.Parts) bool {
 
 // merge is one making of a state that has what a command changed, and what others did.
 type merge struct {
-	base, now, mine *state.Snapshot
-	claimed         store.Parts
-	moved           map[addr.Object]bool // what others changed
+	base, found, now, mine *state.Snapshot
+	claimed                store.Parts
 
 	objects []state.Difference // that are written, those that are claimed first
 	outputs []string
@@ -105,18 +104,23 @@ func (m *merge) collect() error {
 	if m.base.Lineage != "" && m.base.Lineage != m.now.Lineage {
 		return fmt.Errorf("the state was replaced by one with the lineage %q", m.now.Lineage)
 	}
-	for _, d := range state.Differences(m.base, m.now) {
-		m.moved[d.Object] = true
+	objects := func(a, b *state.Snapshot) map[addr.Object]bool {
+		out := map[addr.Object]bool{}
+		for _, d := range state.Differences(a, b) {
+			out[d.Object] = true
+		}
+		return out
 	}
+	moved, lost := objects(m.base, m.now), objects(m.found, m.now)
 	var rest []state.Difference
 	for _, d := range state.Differences(m.base, m.mine) {
 		own := parts.Changes(m.claimed, d.Object.Instance)
 		switch {
-		case own && m.moved[d.Object]:
+		case own && lost[d.Object]:
 			return fmt.Errorf("%s was changed by another, although this command has it", d.Object)
 		case own:
 			m.objects = append(m.objects, d)
-		case !m.moved[d.Object]:
+		case !moved[d.Object]:
 			rest = append(rest, d)
 		}
 	}

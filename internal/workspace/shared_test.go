@@ -76,7 +76,7 @@ func (r *run) claim(objects ...string) bool {
 			parts.Need(p, i.Module, i.Resource())
 		}
 	}
-	return r.s.Claim(ctx, Claim{r.base, p, of})
+	return r.s.Claim(ctx, Claim{Base: r.base, Parts: p, Of: of})
 }
 
 func of(o addr.Object, e *state.Entry) store.Parts {
@@ -235,6 +235,29 @@ func TestSharedLate(t *testing.T) {
 	b.said()
 }
 
+// TestSharedFresh: what another wrote that the plan had found, too, makes it not out of date.
+func TestSharedFresh(t *testing.T) {
+	m := newTeam(t, "x_a.a", "x_b.b", "x_c.c")
+	a, b, c := m.run(m.bench()), m.run(m.bench()), m.run(m.bench())
+	if !a.claim("x_a.a") {
+		t.Fatal(a.Bag.List())
+	}
+	a.save("x_a.a=1", "x_c.c=drift")
+	p := store.Parts{}
+	parts.Change(p, object(t, "x_b.b").Instance)
+	parts.Change(p, object(t, "x_c.c").Instance)
+	if b.s.Claim(ctx, Claim{Base: b.base, Fresh: b.made("x_c.c=more"), Parts: p, Of: of}) {
+		t.Error("what was refreshed is something else by now")
+	}
+	b.said("Plan is out of date")
+	b.s.Unlock()
+	if !c.s.Claim(ctx, Claim{Base: c.base, Fresh: c.made("x_c.c=drift"), Parts: p, Of: of}) {
+		t.Fatal(c.Bag.List())
+	}
+	c.save("x_b.b=1", "x_c.c=2")
+	m.has(3, "x_a.a=1 x_b.b=1 x_c.c=2")
+}
+
 // TestSharedAlone: a command that does not share waits for those that do, and they for it.
 func TestSharedAlone(t *testing.T) {
 	m := newTeam(t, "x_a.a")
@@ -374,7 +397,7 @@ func TestSharedOrders(t *testing.T) {
 				was := r.base.Get(object(t, a)).ID()
 				p := store.Parts{}
 				parts.Change(p, object(t, a).Instance)
-				if s.Claim(ctx, Claim{r.base, p, of}) { // it counts: one that is lost would show
+				if s.Claim(ctx, Claim{Base: r.base, Parts: p, Of: of}) { // it counts: one that is lost would show
 					var count int
 					fmt.Sscan(was, &count)
 					if s.SaveApplied(r.made(fmt.Sprintf("%s=%d", a, count+1))) {

@@ -29,6 +29,7 @@ type shared struct {
 	member  store.Member
 	claimed store.Parts
 	base    *state.Snapshot // what the command makes its changes of; nil until it has claimed
+	found   *state.Snapshot // what was there when it claimed
 }
 
 // recorder keeps the journal of a run.

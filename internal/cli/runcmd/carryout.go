@@ -29,7 +29,7 @@ func (o *operation) claim(ctx context.Context, pl *plan.Plan) bool {
 		return true
 	}
 	f := o.p.Engine.Footprint(o.p.Program)
-	return o.ws.Claim(ctx, workspace.Claim{Base: pl.Previous, Parts: f.Plan(pl), Of: f.Object})
+	return o.ws.Claim(ctx, workspace.Claim{Base: pl.Previous, Fresh: pl.Refreshed, Parts: f.Plan(pl), Of: f.Object})
 }
 
 // carryOut applies a plan and stores what came of it.

@@ -39,6 +39,9 @@ type need struct {
 // New makes a finder.
 func New(p *program.Program) *Finder { return &Finder{p, map[place][]need{}} }
 
+// most is how many parts are listed: more than that are all of the state.
+const most = 100_000
+
 // Plan is what a plan works on. All of the state is it where it cannot be told: of plans that only refresh, and of
 // those that leave something for later.
 func (f *Finder) Plan(pl *plan.Plan) store.Parts {
@@ -67,6 +70,10 @@ func (f *Finder) Plan(pl *plan.Plan) store.Parts {
 		if d, ok := f.program.Lookup(addr.Module{}, program.Output, o.Name); ok {
 			f.need(p, f.needs(place{d.ID, addr.ModuleInstance{}}))
 		}
+	}
+	if len(p) > most {
+		p = store.Parts{}
+		parts.Whole(p)
 	}
 	return p
 }
