@@ -16,6 +16,9 @@ type Difference struct {
 // Differences gives the objects that a file would have to record another way in b than in a, as Equal has it, in
 // order.
 func Differences(a, b *Snapshot) []Difference {
+	if a == b {
+		return nil
+	}
 	c := comparison{a: a.orEmpty(), b: b.orEmpty()}
 	var out []Difference
 	for o, x := range c.a.Objects() {

@@ -67,13 +67,23 @@ func (s *State) Claim(ctx context.Context, c Claim) bool {
 	if !s.claim(ctx, c.Parts) {
 		return false
 	}
-	now, version, ok := read(ctx, s.env, s.req)
+	now, version, ok := s.present(ctx)
 	if !ok || !s.fits(ctx, c, now) {
 		return false
 	}
 	s.shared.base, s.shared.found = c.Base, now
 	s.snapshot, s.version = now, version
 	return true
+}
+
+// present is the state as it is now, which is not read again if it is the one that is known.
+func (s *State) present(ctx context.Context) (*state.Snapshot, store.Version, bool) {
+	if v, ok := store.As[store.Versioner](s.req.Store); ok {
+		if now, err := v.Version(ctx, s.req.Name); err == nil && now == s.version {
+			return s.snapshot, s.version, true
+		}
+	}
+	return read(ctx, s.env, s.req)
 }
 
 // claim takes parts.
@@ -95,7 +105,7 @@ func (s *State) claim(ctx context.Context, p store.Parts) bool {
 
 // fits reports whether nothing was changed since that a plan works on.
 func (s *State) fits(ctx context.Context, c Claim, now *state.Snapshot) bool {
-	if now.Digest() == c.Base.Digest() && now.Lineage == c.Base.Lineage {
+	if now == c.Base || now.Digest() == c.Base.Digest() && now.Lineage == c.Base.Lineage {
 		return true
 	}
 	var met []string
@@ -183,7 +193,7 @@ func (s *State) claimRecovered(ctx context.Context, r *journal.Recovery) (done f
 		s.env.Bag.Add(store.LockDiagnostic(err, "Lethe"))
 		return done, false
 	}
-	s.snapshot, s.version, ok = read(ctx, s.env, s.req)
+	s.snapshot, s.version, ok = s.present(ctx)
 	return done, ok
 }
 

@@ -34,7 +34,7 @@ func (s *State) merged(next **state.Snapshot) (done func(), ok bool) {
 	if err != nil {
 		return done, fail(err)
 	}
-	now, version, ok := read(context.Background(), s.env, s.req)
+	now, version, ok := s.present(context.Background())
 	if !ok {
 		return done, fail(errors.New("the state as others left it cannot be read"))
 	}

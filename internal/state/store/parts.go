@@ -60,6 +60,12 @@ type Member interface {
 	Leave(ctx context.Context) error
 }
 
+// Versioner is a store that can say of which version a state is without reading it.
+type Versioner interface {
+	// Version is that which Get gives.
+	Version(ctx context.Context, workspace string) (Version, error)
+}
+
 // ErrWhole says that a state is to be locked as a whole.
 var ErrWhole = errors.New("the state cannot be divided")
 

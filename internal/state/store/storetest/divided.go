@@ -35,6 +35,12 @@ func (d *Divided) Lock(ctx context.Context, workspace string, who store.LockInfo
 	return d.Memory.Lock(ctx, workspace, who)
 }
 
+// Version implements store.Versioner.
+func (d *Divided) Version(ctx context.Context, workspace string) (store.Version, error) {
+	_, v, err := d.Get(ctx, workspace)
+	return v, err
+}
+
 // Join implements store.Divisible.
 func (d *Divided) Join(ctx context.Context, workspace string, who store.LockInfo) (store.Member, error) {
 	d.mu.Lock()

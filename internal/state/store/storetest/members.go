@@ -15,7 +15,7 @@ import (
 // opens it as another process would.
 func RunMembers(t *testing.T, open func(t *testing.T) func() store.Store) {
 	for name, run := range map[string]func(*membership){
-		"lock": (*membership).lock, "claims": (*membership).claims, "more claims": (*membership).more, "turns": (*membership).turns, "none": (*membership).none, "break": (*membership).broken,
+		"lock": (*membership).lock, "claims": (*membership).claims, "more claims": (*membership).more, "turns": (*membership).turns, "none": (*membership).none, "versions": (*membership).versions, "break": (*membership).broken,
 	} {
 		t.Run(name, func(t *testing.T) { run(&membership{t, open(t)}) })
 	}
@@ -168,6 +168,27 @@ func (s *membership) turns() {
 	wg.Wait()
 	if all.Load() != 30 {
 		s.Errorf("%d turns", all.Load())
+	}
+}
+
+// versions: where they can be asked for, they are those of Get.
+func (s *membership) versions() {
+	ctx := context.Background()
+	st := s.open()
+	v, ok := store.As[store.Versioner](st)
+	if !ok {
+		return
+	}
+	for n := range 3 {
+		_, want, err := st.Get(ctx, store.Default)
+		s.ok(err)
+		got, err := v.Version(ctx, store.Default)
+		s.ok(err)
+		if got != want || (n == 0) != (got == "") {
+			s.Errorf("%q instead of %q", got, want)
+		}
+		_, err = s.open().Put(ctx, store.Default, []byte{byte('1' + n)}, want)
+		s.ok(err)
 	}
 }
 
