@@ -168,7 +168,7 @@ func (s *State) since(ctx context.Context, serial uint64) string {
 	}
 	var names []string
 	for _, p := range past {
-		if name := p.Who + " (" + p.Operation + ")"; p.Serial > serial && p.Who != "" && !slices.Contains(names, name) {
+		if name := p.Who + " (" + strings.ToLower(strings.TrimPrefix(p.Operation, "OperationType")) + ")"; p.Serial > serial && p.Who != "" && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}

@@ -2,6 +2,9 @@ package workspace
 
 import (
 	"fmt"
+	"hash/crc32"
+	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -136,7 +139,7 @@ func (m *team) has(serial uint64, want string) {
 	}
 }
 
-// TestSharedDisjoint: what two made is in the state, whoever is first.
+// TestSharedDisjoint: what two made is in the state.
 func TestSharedDisjoint(t *testing.T) {
 	m := newTeam(t, "x_a.a", "x_b.b", "x_c.c")
 	a, b := m.run(m.bench()), m.run(m.bench())
@@ -150,7 +153,7 @@ func TestSharedDisjoint(t *testing.T) {
 	m.has(3, "x_a.a=1 x_c.c=0 x_n.n=1")
 }
 
-// TestSharedMeet: two that meet are told apart when they claim.
+// TestSharedMeet: of two that meet one is refused when it claims, and when it comes with the same plan after the other.
 func TestSharedMeet(t *testing.T) {
 	for name, c := range map[string][2]string{
 		"the same": {"x_a.a", "x_a.a"}, "what one needs": {"x_b.b<x_a.a", "x_a.a"}, "what the other needs": {"x_a.a", "x_b.b<x_a.a"},
@@ -372,6 +375,127 @@ func TestSharedWritten(t *testing.T) {
 	m.run(here).s.Unlock()
 	here.said()
 	m.has(3, "x_a.a=x_a.a x_b.b=1")
+}
+
+// TestSharedSerial: two runs, of random plans and in a random order of their steps, leave what one leaves, or both one
+// after the other, in one of the two orders. An object is made from its plan and the objects that it needs.
+func TestSharedSerial(t *testing.T) {
+	names := []string{"x_a.a", "x_b.b", "x_c.c", "x_d.d[0]", "x_d.d[1]"}
+	type plan struct{ changes map[string][]string } // what is changed, and what that needs
+	values := func(s *state.Snapshot) map[string]string {
+		out := map[string]string{}
+		for o, e := range s.Objects() {
+			out[o.String()] = e.ID()
+		}
+		return out
+	}
+	// carried is what a plan makes of a state, by which it is made from another one.
+	carried := func(run string, p plan, from, onto map[string]string) map[string]string {
+		out := maps.Clone(onto)
+		for name, needs := range p.changes {
+			text := run
+			for _, n := range needs {
+				text += fmt.Sprint(n, from[n], ";")
+			}
+			if out[name] = fmt.Sprintf("%x", crc32.ChecksumIEEE([]byte(text))); strings.HasSuffix(out[name], "0") {
+				delete(out, name)
+			}
+		}
+		return out
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	made := func() plan {
+		p := plan{map[string][]string{}}
+		for range 1 + random.IntN(3) {
+			at := random.IntN(len(names))
+			var needs []string
+			for range random.IntN(4) {
+				if n := random.IntN(len(names)); n < at { // no cycles
+					needs = append(needs, names[n])
+				}
+			}
+			p.changes[names[at]] = needs
+		}
+		return p
+	}
+	outcomes := map[string]int{}
+	for range 200 {
+		m := newTeam(t, names...)
+		plans := map[string]plan{"a": made(), "b": made()}
+		runs := map[string]*run{}
+		left := map[string]int{"a": 0, "b": 0}
+		well := map[string]bool{}
+		for len(left) > 0 {
+			who := []string{"a", "b"}[random.IntN(2)]
+			step, ok := left[who]
+			if !ok {
+				continue
+			}
+			left[who]++
+			p := plans[who]
+			switch step {
+			case 0:
+				runs[who] = m.run(m.bench())
+			case 1:
+				var claims []string
+				for name, needs := range p.changes {
+					claims = append(claims, name)
+					for _, n := range needs {
+						claims = append(claims, name+"<"+n)
+					}
+				}
+				if well[who] = runs[who].claim(claims...); !well[who] {
+					runs[who].s.Unlock()
+					delete(left, who)
+				}
+			case 2:
+				r := runs[who]
+				e := r.base.Edit()
+				base := values(r.base)
+				after := carried(who, p, base, base)
+				for name, needs := range p.changes {
+					id, there := after[name]
+					if !there {
+						e.Put(object(t, name), nil)
+						continue
+					}
+					x := entry(id)
+					for _, n := range needs {
+						x.Recorded = append(x.Recorded, object(t, n).Resource())
+					}
+					e.Put(object(t, name), x)
+				}
+				if !r.s.SaveApplied(e.Done()) {
+					t.Fatal(r.Bag.List())
+				}
+				r.s.Unlock()
+				delete(left, who)
+			}
+		}
+		data, _, _ := m.store.Get(ctx, store.Default)
+		s, _ := state.Read(data, &diag.Bag{})
+		got := values(s)
+		begin := map[string]string{}
+		for _, n := range names {
+			begin[n] = "0"
+		}
+		serial := func(order ...string) bool {
+			now := begin
+			for _, who := range order {
+				if well[who] {
+					now = carried(who, plans[who], now, now)
+				}
+			}
+			return maps.Equal(now, got)
+		}
+		if !serial("a", "b") && !serial("b", "a") {
+			t.Fatalf("the plans %v, of which %v were carried out, make %v, which they make in no order", plans, well, got)
+		}
+		outcomes[fmt.Sprint(well["a"], well["b"])]++
+	}
+	if t.Log(outcomes); outcomes["true true"] < 20 || outcomes["true false"] < 20 || outcomes["false true"] < 20 {
+		t.Error("too few of one kind")
+	}
 }
 
 // TestSharedOrders: of many runs on few objects at once each is refused, or its change is there: what the state has in the

@@ -197,7 +197,7 @@ func TestParts(t *testing.T) {
 	for name, run := range map[string]func(*shop){
 		"disjoint": (*shop).disjoint, "same": (*shop).same, "exclusive": (*shop).exclusive, "destroy": (*shop).destroy, "dependency": (*shop).dependency,
 		"saved": (*shop).saved, "killed": (*shop).killed, "overtaken": (*shop).overtaken, "edits": (*shop).edits, "connection": (*shop).connection,
-		"one directory": (*shop).oneDirectory, "outputs": (*shop).outputs, "crowd": (*shop).crowd,
+		"one directory": (*shop).oneDirectory, "outputs": (*shop).outputs, "crowd": (*shop).crowd, "cut": (*shop).cut,
 	} {
 		t.Run(name, func(t *testing.T) { run(newShop(t, port, "s_"+strings.ReplaceAll(name, " ", "_"))) })
 	}
@@ -418,6 +418,33 @@ func (s *shop) outputs() {
 	s.says(b.run(1, "apply", "-auto-approve", "-var=key=2", "-var=v=y"), "Error acquiring the state lock")
 	s.over(cmd, out, func() { os.Remove(hold) })
 	s.says(b.run(0, "plan", "-var=key=1", "-var=v=x", "-no-color"), "No changes")
+}
+
+// cut: the connection breaks at each request of a run, before it is sent or before its answer. What was made is in the
+// state, by then or when the run is made again.
+func (s *shop) cut() {
+	d, p := s.directory(), newProxy(s.T, "127.0.0.1:"+s.port)
+	through := &directory{s.T, s.program, d.dir, append(slices.Clone(d.env), "PG_CONN_STR="+strings.Replace(rowsPlace(p.port(), s.schema).env[0], "PG_CONN_STR=", "", 1))}
+	failed, n, step := 0, 1, 5
+	if os.Getenv("LETHE_LONG") != "" {
+		step = 1
+	}
+	for reached := true; reached; n += step {
+		for _, late := range []bool{false, true} {
+			p.Cut(n, late)
+			v := fmt.Sprintf("%d-%v", n, late)
+			if _, err := through.cmd(args("1", v)...).CombinedOutput(); err != nil {
+				failed++
+				d.run(0, args("1", v, "-lock-timeout=1m")...)
+			}
+			reached = p.Reached()
+			if out := d.run(0, "plan", "-no-color", "-target=module.m[\"1\"]", "-var=key=1", "-var=v="+v); !strings.Contains(out, "No changes") {
+				s.Fatalf("request %d, late %v: it is not all in the state:\n%s", n, late, out)
+			}
+		}
+	}
+	s.Logf("%d requests, %d runs failed", n-step, failed)
+	s.whole()
 }
 
 // crowd: many at once, a third of them killed.

@@ -42,7 +42,7 @@ func New(p *program.Program) *Finder { return &Finder{p, map[place][]need{}} }
 // most is how many parts are listed: more than that are all of the state.
 const most = 100_000
 
-// Plan is what a plan works on. All of the state is it where it cannot be told: of plans that only refresh, and of
+// Plan is what a plan works on. It is all of the state where that is not known: of plans that only refresh, and of
 // those that leave something for later.
 func (f *Finder) Plan(pl *plan.Plan) store.Parts {
 	p := store.Parts{}

@@ -50,7 +50,7 @@ type Divisible interface {
 // Member is the hold that one of several runs has on a state. What it has ends with its process, as a lock does. It is
 // for one goroutine.
 type Member interface {
-	// Claim adds parts to those that the run has: all of them, or none if it cannot have them beside those of
+	// Claim adds parts to those that the run has, some of which may be the same: all of them, or none if it cannot have them beside those of
 	// another run. Then the error is a *LockError with that run, around a *PartError. It does not wait.
 	Claim(ctx context.Context, parts Parts) error
 	// Turn waits until no other run is between its Turn and its done: so the state that a run reads stays as it is
