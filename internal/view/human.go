@@ -54,7 +54,9 @@ func (h *Human) Tell(e event.Event) {
 	switch e := e.(type) {
 	case event.Started:
 		h.applied = h.applied || counted(e.Op) && !e.Refreshing
-		h.line(h.o.started(e))
+		if h.live == nil || e.Op != event.Refresh {
+			h.line(h.o.started(e))
+		}
 	case event.Done:
 		h.line(h.o.done(e))
 	case event.Failed:
@@ -157,6 +159,9 @@ func (h *Human) Plan(p *plan.Plan, o PlanOptions) {
 	}
 	if o.Earlier {
 		return
+	}
+	if h.live != nil && h.live.refreshed > 0 {
+		h.line(fmt.Sprintf("Refreshed %s.", diag.Counted(h.live.refreshed, "object", "objects")))
 	}
 	t := &planText{w: writerFunc(func(s string) { h.write(h.out, s) }), o: h.o, p: p, objects: newObjects(o.Schemas)}
 	t.write()

@@ -1,8 +1,10 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,7 +16,8 @@ import (
 
 // The live block stands at the bottom of a terminal while something runs: a row for each of the
 // operations that run longest, and one with how much is done. Lines scroll by above it, the very
-// lines that a pipe would get, and when nothing runs any more the block is gone.
+// lines that a pipe would get but for those about refreshing, which are counted. When nothing runs
+// any more the block is gone.
 //
 // State and drawing are apart: follow counts, rows is pure, draw puts rows on the screen. What is
 // printed is held back until the next frame, so that a burst of lines costs one write.
@@ -25,8 +28,10 @@ type live struct {
 	total int // steps of the apply; 0: not known
 
 	done, failed int
-	loaded       int // downloads that have ended
-	height       int // rows on the screen
+	began        time.Time // the first step; the zero time before that
+	refreshed    int       // objects
+	loaded       int       // downloads that have ended
+	height       int       // rows on the screen
 	pending      strings.Builder
 	drawn        time.Time
 }
@@ -34,15 +39,23 @@ type live struct {
 const (
 	frame    = 100 * time.Millisecond // between two drawings
 	maxRows  = 10
-	minWidth = 40 // of a terminal that can hold the block
+	minWidth = 40  // of a terminal that can hold the block
+	maxWidth = 100 // of the block: a number at the far end of a long line is hard to find
 )
 
 // follow counts.
 func (l *live) follow(e event.Event) {
 	switch e := e.(type) {
+	case event.Started:
+		if l.began.IsZero() && counted(e.Op) && !e.Refreshing {
+			l.began = l.o.now()
+		}
 	case event.Done:
 		if counted(e.Op) && !e.Refreshing {
 			l.done++
+		}
+		if e.Op == event.Refresh {
+			l.refreshed++
 		}
 	case event.Failed:
 		if counted(e.Op) {
@@ -137,34 +150,65 @@ func (l *live) loading(all []*move, now time.Time) []string {
 	return append(rows, l.row(fmt.Sprintf("%d/%d downloaded", l.loaded, l.loaded+len(all)), together(all).progress(now), bold))
 }
 
-// rows is what the block says of operations.
+// rows is what the block says of operations, of which ops are the oldest first: of those that are shown, in the order of
+// their addresses, so that a row stays where it is.
 func (l *live) rows(ops []*op, now time.Time) []string {
 	if len(ops) == 0 {
 		return nil
 	}
+	shown := ops
+	if len(ops) > maxRows {
+		shown = ops[:maxRows-1]
+	}
+	shown = slices.SortedFunc(slices.Values(shown), func(a, b *op) int {
+		return cmp.Or(a.object.Compare(b.object), cmp.Compare(a.op, b.op))
+	})
 	var rows []string
-	for i, o := range ops {
-		if i == maxRows-1 && len(ops) > maxRows {
-			rows = append(rows, l.row(fmt.Sprintf("  … and %d more", len(ops)-i), "", dim))
-			break
-		}
+	for _, o := range shown {
 		rows = append(rows, l.row(fmt.Sprintf("  %s: %s", escapeLine(o.object.String()), o.words().still), seconds(max(now.Sub(o.began), 0)), ""))
 	}
-	return append(rows, l.row(l.progress(len(ops)), "", bold))
+	if more := len(ops) - len(shown); more > 0 {
+		rows = append(rows, l.row(fmt.Sprintf("  … and %d more", more), "", dim))
+	}
+	return append(rows, l.row(l.progress(len(ops), now), "", bold))
 }
 
-// progress is "37/120 done · 8 running · 75 waiting · 0 failed".
-func (l *live) progress(running int) string {
-	if l.total == 0 {
-		return fmt.Sprintf("%d running", running)
+// progress is "2 failed · 37/120 done · 8 running · 73 waiting · about 1m20s left": what may not be cut off comes first.
+func (l *live) progress(running int, now time.Time) string {
+	var parts []string
+	if l.failed > 0 {
+		parts = append(parts, fmt.Sprintf("%d failed", l.failed))
 	}
-	waiting := max(l.total-l.done-l.failed-running, 0)
-	return fmt.Sprintf("%d/%d done · %d running · %d waiting · %d failed", l.done, l.total, running, waiting, l.failed)
+	if l.total > 0 {
+		parts = append(parts, fmt.Sprintf("%d/%d done", l.done, l.total))
+	}
+	parts = append(parts, fmt.Sprintf("%d running", running))
+	switch waiting := max(l.total-l.done-l.failed-running, 0); {
+	case l.total > 0:
+		parts = append(parts, fmt.Sprintf("%d waiting", waiting))
+		if left := l.left(now); left > 0 {
+			parts = append(parts, fmt.Sprintf("about %s left", seconds(left)))
+		}
+	case l.refreshed > 0:
+		parts = append(parts, fmt.Sprintf("%d refreshed", l.refreshed))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// left is how long the rest will take if it goes on like this; 0 where it is too early to say, or where a failure keeps
+// some of it from being done.
+func (l *live) left(now time.Time) time.Duration {
+	took := now.Sub(l.began)
+	if l.failed > 0 || l.done < 10 || took < 5*time.Second {
+		return 0
+	}
+	left := took / time.Duration(l.done) * time.Duration(max(l.total-l.done, 0))
+	return left.Round(time.Second)
 }
 
 // row is one line that fits the screen, with text at its right end.
 func (l *live) row(text, right string, s style) string {
-	room := l.width - 1 - columns(right)
+	room := min(l.width, maxWidth) - 1 - columns(right)
 	if right != "" {
 		room -= 2
 	}

@@ -87,7 +87,7 @@ a.b[0]: Still creating... [10s elapsed]
 a.b[1]: Still creating... [10s elapsed]
   a.b[0]: creating                                      12s
   a.b[1]: creating                                      12s
-0/4 done · 2 running · 2 waiting · 0 failed`
+0/4 done · 2 running · 2 waiting`
 	if got := s.String(); got != want {
 		t.Errorf("-want +got:\n%s", lineDiff(want, got))
 	}
@@ -95,7 +95,7 @@ a.b[1]: Still creating... [10s elapsed]
 	h.Diagnostics([]diag.Diagnostic{diag.Warningf("Careful", "")})
 	clock.advance(time.Second)
 	h.beat(clock.now())
-	if got := s.String(); !strings.HasSuffix(got, "a.b[0]: Creation complete after 12s\n╷\n│ Warning: Careful\n╵\n  a.b[1]: creating                                      13s\n1/4 done · 1 running · 2 waiting · 0 failed") {
+	if got := s.String(); !strings.HasSuffix(got, "a.b[0]: Creation complete after 12s\n╷\n│ Warning: Careful\n╵\n  a.b[1]: creating                                      13s\n1/4 done · 1 running · 2 waiting") {
 		t.Error(got)
 	}
 	h.Tell(event.Failed{Object: obj(1), Op: event.Create})
@@ -103,6 +103,22 @@ a.b[1]: Still creating... [10s elapsed]
 		t.Error("the block stays though nothing runs:", got)
 	}
 	h.Finish()
+}
+
+// TestProgress: what failed is not cut off, and the time that is left is said once there is enough to go by.
+func TestProgress(t *testing.T) {
+	start := time.Unix(0, 0)
+	for want, l := range map[string]*live{
+		"3 running":                          {},
+		"3 running · 7 refreshed":            {refreshed: 7},
+		"2/40 done · 3 running · 35 waiting": {total: 40, done: 2, began: start},
+		"10/40 done · 3 running · 27 waiting · about 30s left": {total: 40, done: 10, began: start},
+		"1 failed · 10/40 done · 3 running · 26 waiting":       {total: 40, done: 10, failed: 1, began: start},
+	} {
+		if got := l.progress(3, start.Add(10*time.Second)); got != want {
+			t.Errorf("%q, not %q", got, want)
+		}
+	}
 }
 
 // TestLiveLeavesTheSameLines compares what a terminal shows in the end with what a pipe gets.

@@ -70,6 +70,9 @@ var classes = []class{
 	{"everyday changes that end in `Error: Cycle`", func(c *comparison, d Difference) bool {
 		return c.refused(d, "Cycle") || c.refused(d, "Self reference: ")
 	}},
+	{"drift of objects whose provider the configuration does not name", func(c *comparison, d Difference) bool {
+		return strings.HasPrefix(d.Section, "resource_drift") && d.B == nil && strings.Contains(c.b.said(), "No resource schema found")
+	}},
 	{"`destroy` with a `moved` block whose object is still declared at its old address", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && c.refused(d, "Moved object still exists")
 	}},
@@ -97,7 +100,7 @@ var classes = []class{
 		waits := func(d Difference) bool {
 			return c.about(d, c.delayed(func(string) bool { return slices.ContainsFunc(addressesOf(c.b), c.unneeded) }))
 		}
-		return (d.A == nil || d.What == "state" && d.B == nil || d.Section == "create first") && c.unneeded(d.At) || d.What == "plan" && d.Section != "exits" && waits(d) || strings.HasSuffix(d.Section, "result") && d.B == "unknown" && slices.ContainsFunc(addressesOf(c.b), func(a string) bool {
+		return (d.A == nil || d.What == "state" && d.B == nil || d.Section == "create first") && (c.unneeded(d.At) || d.What == "calls" && c.unneeded(c.subject(d))) || d.What == "plan" && d.Section != "exits" && waits(d) || strings.HasSuffix(d.Section, "result") && d.B == "unknown" && slices.ContainsFunc(addressesOf(c.b), func(a string) bool {
 			return keyless(a) == d.At && c.unneeded(a)
 		}) || c.idle(d, func(ch any) bool {
 			at := fmt.Sprint(get(ch, "address"))
@@ -130,7 +133,7 @@ var classes = []class{
 	}},
 	{"a provider whose settings are not known yet", func(c *comparison, d Difference) bool {
 		return c.b.halfConfigured() && (d.What == "plan" && unknowns(c.a, d.At) > unknowns(c.b, d.At) || strings.Contains(compact(d.A), `"unknown"`) && c.needs(d, (*place).configured) ||
-			d.What == "state" && d.A == nil && c.a.Apply.Exit == 1 || d.What != "plan" && c.about(d, c.halfLooked()) ||
+			d.What == "state" && d.A == nil && c.a.Apply.Exit == 1 || strings.HasPrefix(d.Section, "resource_changes ") && c.needs(d, (*place).configured) || d.What != "plan" && c.about(d, c.halfLooked()) ||
 			c.idle(d, func(ch any) bool { return c.about(Difference{At: fmt.Sprint(get(ch, "address"))}, c.halfLooked()) }))
 	}},
 	{"a provider whose settings are not known yet", func(c *comparison, d Difference) bool {
@@ -232,7 +235,7 @@ var classes = []class{
 		return c.idle(d, func(ch any) bool { return c.ofCheck(ch) })
 	}},
 	{"conditions, expressions and data of what is destroyed", func(c *comparison, d Difference) bool {
-		return c.st.Do.Destroy && c.refused(d, "Invalid index", "Attempt to get attribute from null value", "condition failed", "Configuration for import target does not exist", "Invalid count argument", "Invalid for_each argument", "Invalid import 'to' expression", "On demand", "Value not allowed in ephemeral output") || c.st.Do.Destroy && c.refused(d, "Invalid value for variable") && slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
+		return c.st.Do.Destroy && c.refused(d, "Invalid index", "Attempt to get attribute from null value", "condition failed", "Configuration for import target does not exist", "Invalid count argument", "Invalid for_each argument", "Invalid import 'to' expression", "On demand", "Value not allowed in ephemeral output", "Inconsistent dependency lock file") || c.st.Do.Destroy && c.refused(d, "Invalid value for variable") && slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
 			return p.b.Kind == Variable && p.up != nil && p.up.needs(func(on *place) bool { return on.b.Kind == Resource || on.b.Kind == Data })
 		})
 	}},
@@ -278,7 +281,8 @@ var classes = []class{
 		theirs, _ := d.B.(string)
 		more := slices.DeleteFunc(strings.Fields(theirs), func(a string) bool { return strings.HasPrefix(a, "module.") || c.given(a) })
 		return c.wholeModules("") && (c.further(d) || d.Section == "dependencies" && contains(strings.Fields(theirs), strings.Fields(ours)) && contains(strings.Fields(ours), more) ||
-			d.Section == "create first" && d.B == true && strings.HasPrefix(d.At, "module.") ||
+			d.Section == "create first" && d.B == true && (strings.HasPrefix(d.At, "module.") || c.given(keyless(d.At))) ||
+			len(c.st.Do.Target) > 0 && (d.What == "state" || d.What == "calls") && c.wholeModules(c.subject(d)) ||
 			d.Section == "resource_changes actions" && compact(d.B) == `["create","delete"]` && compact(d.A) == `["delete","create"]` && strings.HasPrefix(d.At, "module.") ||
 			d.What == "plan" && d.Section != "exits" && c.about(d, c.delayed(c.forWhole)) ||
 			strings.HasPrefix(d.Section, "resource_changes") && d.A == nil && c.through(d.At) ||
@@ -341,7 +345,7 @@ var classes = []class{
 	{"dependencies of what does not change", func(c *comparison, d Difference) bool {
 		ours, _ := d.A.(string)
 		theirs, _ := d.B.(string)
-		return d.Section == "dependencies" && (contains(strings.Fields(ours), strings.Fields(theirs)) || c.st.Do.Refresh == "only" || c.b.kept(d.At, strings.Fields(ours), strings.Fields(theirs)))
+		return d.Section == "dependencies" && (contains(strings.Fields(ours), strings.Fields(theirs)) || strings.HasSuffix(d.At, " deposed") && contains(strings.Fields(theirs), strings.Fields(ours)) || c.st.Do.Refresh == "only" || c.b.kept(d.At, strings.Fields(ours), strings.Fields(theirs)))
 	}},
 }
 

@@ -314,13 +314,21 @@ func (g *gen) put(m *Module, at int, b *Block) *Block {
 	return b
 }
 
+// where is the variable that makes names different in different instances of a module; nil in the root.
+func (m *Module) where() *Block {
+	for _, v := range m.Blocks {
+		if v.Kind == Variable && v.Name == "where" {
+			return v
+		}
+	}
+	return nil
+}
+
 // where makes names different that the same block has in different instances and modules.
 func (g *gen) where(m *Module, b *Block) *Expr {
 	e := &Expr{Op: "tpl", Type: Text}
-	for _, v := range m.Blocks {
-		if v.Kind == Variable && v.Name == "where" {
-			e.Args = append(e.Args, &Expr{Op: "ref", Ref: v.ID, Type: Text})
-		}
+	if v := m.where(); v != nil {
+		e.Args = append(e.Args, &Expr{Op: "ref", Ref: v.ID, Type: Text})
 	}
 	word := "n"
 	if b.Kind == Call {

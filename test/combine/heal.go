@@ -68,7 +68,7 @@ func (t tree) references(m *Module, b *Block) {
 	at := slices.Index(m.Blocks, b)
 	there := func(e *Expr) bool {
 		i := slices.IndexFunc(m.Blocks, func(t *Block) bool { return t.ID == e.Ref })
-		if i < 0 || i >= at {
+		if i < 0 || i >= at && m.Blocks[i].Kind != Variable {
 			return false
 		}
 		to, keys := m.Blocks[i], t.keys(m, m.Blocks[i])
@@ -110,6 +110,13 @@ func (t tree) references(m *Module, b *Block) {
 	block = func(n *Block) {
 		n.Args = slices.DeleteFunc(n.Args, func(a Arg) bool { return a.Value.Op == "addr" && !there(a.Value) })
 		for _, a := range n.Args {
+			if a.Name == "name" || a.Name == "where" { // names stay different, also of what is in another module now
+				a.Value.each(func(e *Expr) {
+					if where := m.where(); e.Op == "ref" && where != nil && !there(e) {
+						e.Ref = where.ID
+					}
+				})
+			}
 			mend(a.Value)
 		}
 		n.Args = slices.DeleteFunc(n.Args, func(a Arg) bool { return a.Value.Type == Raw && a.Value.Op == "list" && len(a.Value.Args) == 0 })

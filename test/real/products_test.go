@@ -26,17 +26,19 @@ var suites = []suite{
 		}),
 		before:  []string{"2.2.1", "3.1.3", "3.2.0", "3.3.2", "3.4.2"},
 		sample:  "^(TestAccEphemeral|TestAccResourceID)",
-		least:   [2]int{15, 250},
+		least:   [2]int{15, 225},
 		leftOut: map[string]string{"TestAccResource*_Keepers_FrameworkMigration_Null*": wantsOld},
+		depends: map[string]string{"TestAccResource*_FromVersion*": wantsOld, "TestAccResource*_StateUpgradeV*": wantsOld},
 	},
 	{
 		product: newProduct(product{
 			name: "local", version: "2.9.0", tests: "./internal/provider",
 			Module: source.Module{Path: "github.com/terraform-providers/terraform-provider-local", Version: "v1.4.1-0.20260513075820-3561e410f9fe"},
 		}),
-		before: []string{"2.2.3"},
-		sample: "^TestLocalCommand(Ephemeral|DataSource)",
-		least:  [2]int{15, 40},
+		before:  []string{"2.2.3"},
+		sample:  "^TestLocalCommand(Ephemeral|DataSource)",
+		least:   [2]int{15, 40},
+		depends: map[string]string{"TestDirectoryExists_invalid_symlink": "a link in the checkout, which Go modules do not have"},
 	},
 	{
 		product: newProduct(product{
@@ -54,7 +56,13 @@ var suites = []suite{
 		}),
 		before: []string{"3.1.0", "3.4.0", "4.1.0", "4.2.0"},
 		sample: "^(TestAccEphemeral|TestPublicKey_|TestProvider_)",
-		least:  [2]int{10, 80},
+		least:  [2]int{10, 73},
+		depends: map[string]string{
+			"TestAcc*_UpgradeFromVersion*":                                      wantsOld,
+			"TestAccDataSourceCertificate_DevDot":                               "the internet",
+			"TestDataSourceCertificate_UnknownComputedCertificatesUntilApplied": "the internet",
+			"TestDataSourceCertificate_HTTPSSchemeViaProxyButNoProxyAvailable":  "a machine whose localhost is ::1 first",
+		},
 	},
 	{
 		product: newProduct(product{
