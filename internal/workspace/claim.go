@@ -40,7 +40,10 @@ func (s *State) join(ctx context.Context, d store.Divisible, who store.LockInfo,
 		if errors.As(err, &held) {
 			held.Err = errors.New("another command goes on in this directory")
 		}
-		return err
+		if held != nil || !s.req.Looks {
+			return err
+		}
+		alone = func(context.Context) error { return nil } // the directory cannot be written to: no journal will be, either
 	}
 	var m store.Member
 	err = store.Wait(ctx, max(0, s.req.Timeout-time.Since(began)), waiting, func() (err error) {
