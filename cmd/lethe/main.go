@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/cli"
+	"github.com/lethe-iac/lethe/internal/provider/keeper"
 )
 
 func main() { os.Exit(run()) }
@@ -22,5 +23,6 @@ func run() int {
 	return cli.Main(cli.Env{
 		Args: os.Args[1:], Program: os.Args[0], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Dir: dir, Environ: os.Environ(), Now: time.Now, Signals: cli.Signals(),
+		Keeper: func() (*keeper.Process, error) { return keeper.Spawn(os.Args[0], os.Environ()) },
 	})
 }

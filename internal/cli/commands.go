@@ -34,7 +34,7 @@ func commands() []*base.Command {
 		devcmd.Console, devcmd.Explain, devcmd.Fmt, workspacecmd.ForceUnlock, initcmd.Get, devcmd.Graph, runcmd.Import,
 		logincmd.Login, logincmd.Logout,
 		devcmd.Metadata, devcmd.Modules, devcmd.Output, devcmd.Providers, devcmd.ProvidersLock, devcmd.ProvidersMirror, devcmd.ProvidersSchema, runcmd.Refresh, devcmd.Show,
-		statecmd.Diff, statecmd.History, statecmd.List, statecmd.Mv, statecmd.Pull, statecmd.Push, statecmd.ReplaceProvider,
+		statecmd.Diff, statecmd.History, statecmd.Identities, statecmd.List, statecmd.Mv, statecmd.Pull, statecmd.Push, statecmd.ReplaceProvider,
 		statecmd.Restore, statecmd.Rm, statecmd.Show, statecmd.Taint, statecmd.Untaint, devcmd.Vendor, devcmd.Version,
 		workspacecmd.Delete, workspacecmd.List, workspacecmd.New, workspacecmd.Select, workspacecmd.Show,
 		helpCommand,

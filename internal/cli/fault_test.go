@@ -123,9 +123,18 @@ resource "playground_secret" "a" {
 	}
 }
 
-// TestThirdInterruptNamesWhatIsLeft ends the program at once, and it says what it leaves behind.
+// TestThirdInterruptNamesWhatIsLeft ends the program at once, and it says what it leaves behind: the keeper, if there is
+// one, closes what is open.
 func TestThirdInterruptNamesWhatIsLeft(t *testing.T) {
-	t.Parallel()
+	for _, keeper := range []string{"on", "off"} {
+		t.Run(keeper, func(t *testing.T) {
+			t.Parallel()
+			endsAtOnce(t, keeper)
+		})
+	}
+}
+
+func endsAtOnce(t *testing.T, keeper string) {
 	p := newProcess(t, `
 ephemeral "playground_lease" "l" {
   name = "l"
@@ -135,7 +144,7 @@ resource "rogue_thing" "a" {
   secret_wo = ephemeral.playground_lease.l.token
   misbehave = "Apply=hang"
 }
-`)
+`, "LETHE_KEEPER="+keeper)
 	s := p.start("apply", "-auto-approve", "-defer-ephemerals")
 	p.seen("ApplyResourceChange", `"phase":"begin"`)
 	for range 3 {
@@ -143,7 +152,8 @@ resource "rogue_thing" "a" {
 		time.Sleep(50 * time.Millisecond)
 	}
 	code, out := s.wait()
-	if code != 1 || !strings.Contains(out, "Left open: ephemeral.playground_lease.l") || !strings.Contains(out, "Unknown outcome: the call for rogue_thing.a") {
+	left, _ := os.ReadDir(filepath.Join(p.dir, ".cloud/leases"))
+	if code != 1 || strings.Contains(out, "Left open: ephemeral.playground_lease.l") != (keeper == "off") || (len(left) > 0) != (keeper == "off") || !strings.Contains(out, "Unknown outcome: the call for rogue_thing.a") {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
 	p.forgotten(out)

@@ -22,6 +22,10 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/keeper"
+	"github.com/lethe-iac/lethe/internal/secret"
 )
 
 // Version is the program's number.
@@ -32,6 +36,12 @@ func Signals() <-chan os.Signal { return base.Signals() }
 
 // Main runs the command that the arguments name and gives the exit code.
 func Main(env Env) int {
+	if len(env.Args) == 1 && env.Args[0] == keeper.Argument {
+		if err := keeper.Main(func(p provider.Provider, s *secret.Set) keeper.Late { return engine.Late{Provider: p, Secrets: s} }); err != nil {
+			return base.ExitError
+		}
+		return base.ExitOK
+	}
 	if env.Getenv("COMP_LINE") != "" {
 		complete(&env)
 		return base.ExitOK

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -67,6 +68,9 @@ func (p *process) write(name, text string) {
 // canary stands in every secret that the playground hands out.
 const canary = "canary-9e41"
 
+// ownGroup puts a process into a group of its own, where there are such groups.
+var ownGroup *syscall.SysProcAttr
+
 // started is a process that runs.
 type started struct {
 	*process
@@ -106,6 +110,7 @@ func (p *process) startWith(in *os.File, args ...string) *started {
 	}
 	s := &started{process: p, cmd: exec.Command(path, args...)}
 	s.cmd.Dir, s.cmd.Env, s.cmd.Stdout, s.cmd.Stderr = p.dir, p.env, &s.output, &s.output
+	s.cmd.SysProcAttr = ownGroup
 	if in != nil {
 		s.cmd.Stdin = in
 		defer in.Close()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/cli"
+	"github.com/lethe-iac/lethe/internal/provider/keeper"
 	"github.com/lethe-iac/lethe/internal/sshconn/sshdtest"
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -31,6 +32,7 @@ func TestMain(m *testing.M) {
 			os.Exit(cli.Main(cli.Env{
 				Args: os.Args[1:], Program: os.Args[0], Stdin: os.Stdin, Stdout: stdout, Stderr: stderr,
 				Dir: dir, Environ: os.Environ(), Now: time.Now, Signals: cli.Signals(),
+				Keeper: func() (*keeper.Process, error) { return keeper.Spawn(os.Args[0], os.Environ()) },
 			}))
 		},
 	})

@@ -47,6 +47,8 @@ type (
 	ApplyRequest = applying.Request
 	// Applied is what came of it.
 	Applied = applying.Result
+	// Late makes records for a process that was lost.
+	Late = applying.Late
 )
 
 // Compile makes a program of a configuration and holds it against its providers' schemas, also after

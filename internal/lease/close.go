@@ -80,12 +80,25 @@ func (x *Lease) callClose() provider.Diags {
 	asked := time.Now()
 	ds, over := within(x.ledger.o.Leave, x.ledger.o.CloseTimeout, func(ctx context.Context) (ds provider.Diags) {
 		defer caught(&ds, "closed")
-		return x.opened.Provider.CloseLease(ctx, x.opened.Type, private)
+		return x.askClose(ctx, private)
 	})
 	if ds == nil || over && ds.HasErrors() {
 		return provider.Diags{x.silence("closed", time.Since(asked))}
 	}
 	return *ds
+}
+
+// askClose asks the provider, or another process in its place if it has crashed.
+func (x *Lease) askClose(ctx context.Context, private []byte) provider.Diags {
+	ds := x.opened.Provider.CloseLease(ctx, x.opened.Type, private)
+	c, ok := x.opened.Provider.(provider.Crasher)
+	if !ok || !c.Lost() || x.ledger.o.Again == nil {
+		return ds
+	}
+	if p := x.ledger.o.Again(ctx, x.opened.Provider); p != nil {
+		return p.CloseLease(ctx, x.opened.Type, private)
+	}
+	return ds
 }
 
 // end records the outcome and forgets the private data.

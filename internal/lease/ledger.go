@@ -52,6 +52,9 @@ type Options struct {
 	Abandon context.Context
 	// Leave gives up, when it ends, the closings that are under way; nil: it never does.
 	Leave context.Context
+	// Again gives another process in the place of one that has crashed (provider.Crasher), configured the same, to close
+	// what was opened through that; nil if there can be none. May be nil itself.
+	Again func(ctx context.Context, crashed provider.Provider) provider.Provider
 }
 
 // Ledger is the list of the leases of one walk. It may be used from many goroutines.

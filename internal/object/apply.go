@@ -28,7 +28,7 @@ func (t *Tools) Up(ctx context.Context, p *Proposal, prior *state.Entry, s Store
 	called := t.token(ctx, func() {
 		resp, ds = t.Provider.Apply(ctx, provider.ApplyRequest{
 			Type: t.Type.Name, Prior: send(p.Prior), Planned: send(p.Planned), Config: send(p.Config),
-			Private: p.Private, Identity: identityWire(t, p.Identity), Meta: t.Type.Meta,
+			Private: p.Private, Identity: identityWire(t, p.Identity), Meta: t.Type.Meta, Note: t.Note,
 		})
 	})
 	if !called {
@@ -198,7 +198,7 @@ func (t *Tools) Down(ctx context.Context, cur Current, private []byte) (*state.E
 	called := t.token(ctx, func() {
 		resp, ds = t.Provider.Apply(ctx, provider.ApplyRequest{
 			Type: t.Type.Name, Prior: send(cur.Wire), Planned: send(nullWire), Config: send(nullWire),
-			Private: private, Identity: storedIdentity(t, cur.Entry), Meta: t.Type.Meta,
+			Private: private, Identity: storedIdentity(t, cur.Entry), Meta: t.Type.Meta, Note: t.Note,
 		})
 	})
 	if !called {

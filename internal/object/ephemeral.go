@@ -32,7 +32,7 @@ func (t *Tools) Open(ctx context.Context, config mark.Value, why *mark.Origin, h
 	var resp provider.OpenResponse
 	var ds provider.Diags
 	called := t.token(ctx, func() {
-		resp, ds = t.Provider.Open(ctx, provider.OpenRequest{Type: t.Type.Name, Config: send(wire), Allow: t.allow()})
+		resp, ds = t.Provider.Open(ctx, provider.OpenRequest{Type: t.Type.Name, Config: send(wire), Allow: t.allow(), Note: t.Note})
 	})
 	if !called {
 		return mark.Value{}, false

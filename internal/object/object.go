@@ -26,6 +26,8 @@ type Tools struct {
 	Bag      *diag.Bag
 	Where    func(cty.Path) diag.Range // place of an attribute in the configuration; may be nil
 
+	Note provider.Note // goes with calls that change or open something
+
 	// Unanswered says that a call that makes something was made and not answered: it is not known
 	// whether it was done.
 	Unanswered bool

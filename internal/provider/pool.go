@@ -3,6 +3,7 @@ package provider
 import (
 	"context"
 	"errors"
+	"io"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -378,6 +379,9 @@ func (pool *Pool) Close() error {
 	all := pool.all()
 	errs := make([]error, len(all))
 	walk.Each(len(all), func(i int) { errs[i] = all[i].Shutdown() })
+	if l, ok := pool.launcher.(io.Closer); ok {
+		errs = append(errs, l.Close())
+	}
 	return errors.Join(errs...)
 }
 

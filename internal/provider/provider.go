@@ -164,6 +164,14 @@ type ApplyRequest struct {
 	Private                []byte
 	Identity               Dynamic // planned
 	Meta                   Dynamic
+	Note                   Note `wire:"-"`
+}
+
+// Note goes with a call that changes or opens something to a process that makes it for this one, if there is such a
+// process: so that it can record the outcome should this one be lost. The zero value says that there is no record.
+type Note struct {
+	Call uint64        // its number in the journal
+	Rest func() []byte // of a change: what its record needs and the answer has not; of an opening: its address
 }
 
 // ApplyResponse is what there is afterwards, also when the call failed. A zero State means that
@@ -241,6 +249,7 @@ type OpenRequest struct {
 	Type   string
 	Config Dynamic
 	Allow  Allow
+	Note   Note `wire:"-"`
 }
 
 // OpenResponse is the open lease. RenewAt is zero where nothing is to be renewed. Private and
@@ -310,8 +319,7 @@ type IdentityAttr struct {
 	Description        string
 }
 
-// Launcher starts provider processes. It is one of the seams: a second process may own them one
-// day.
+// Launcher starts provider processes.
 type Launcher interface {
 	// Start starts a process of a provider; the caller shuts it down.
 	Start(ctx context.Context, p addr.Provider) (Provider, error)

@@ -193,6 +193,11 @@ func typeFromJSON(b []byte) (ty cty.Type, f *failure) {
 	if len(b) > typeLimit {
 		return ty, fail("the type of the value is too long")
 	}
+	defer func() { // cty panics over an optional attribute that is not declared
+		if why := recover(); why != nil {
+			f = fail(fmt.Sprintf("invalid type: %v", why))
+		}
+	}()
 	if err := ty.UnmarshalJSON(b); err != nil {
 		return ty, fail("invalid type: " + err.Error())
 	}

@@ -52,20 +52,28 @@ func (o Origin) strict() bool { return o.Kind == WriteOnly || o.Sensitive }
 
 // secret is one string, in all its forms.
 type secret struct {
-	text   string
-	origin Origin // the first
-	strict bool   // one of its origins is
+	text    string
+	origin  Origin   // the first
+	origins []Origin // those that make a difference
+	strict  bool     // one of its origins is
 	// owners are the objects that it was given to, if it is merely sensitive: all others may keep it. nil:
 	// it is ephemeral.
 	owners map[string]bool
 }
 
-// also adds an origin.
-func (s *secret) also(o Origin) {
+// also adds an origin, and reports whether that makes a difference.
+func (s *secret) also(o Origin) bool {
+	had := s.strict && o.strict() || !o.strict()
+	had = had && (s.owners == nil || o.Sensitive && s.owners[o.Addr])
+	if had {
+		return false
+	}
+	s.origins = append(s.origins, o)
 	s.strict = s.strict || o.strict()
 	if !o.Sensitive {
 		s.owners = nil
 	} else if s.owners != nil {
 		s.owners[o.Addr] = true
 	}
+	return true
 }

@@ -34,7 +34,9 @@ func (s *Set) Add(text string, origin Origin) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if old := s.known[text]; old != nil {
-		old.also(origin)
+		if old.also(origin) && s.told != nil {
+			s.told(text, origin)
+		}
 		return
 	}
 	if s.known == nil {
@@ -55,6 +57,22 @@ func (s *Set) Add(text string, origin Origin) {
 		s.number.Store(true)
 	}
 	s.some.Store(true)
+	if s.told != nil {
+		s.told(text, origin)
+	}
+}
+
+// Tell has f hear of every string that is registered, now and later, and where it came from: a set elsewhere that adds
+// them finds the same. What is only masked is not told. f must not use the Set.
+func (s *Set) Tell(f func(text string, origin Origin)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.told = f
+	for text, sec := range s.known {
+		for _, o := range sec.origins {
+			f(text, o)
+		}
+	}
 }
 
 // AddValue registers every string in v, and every number of 8 digits and more. Marks on v do not

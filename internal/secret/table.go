@@ -155,6 +155,7 @@ type Set struct {
 	table  table
 
 	elsewhere func(string) bool
+	told      func(string, Origin) // see Tell
 
 	found  atomic.Bool  // Check has found one
 	peeled atomic.Int64 // see layers

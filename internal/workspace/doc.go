@@ -33,6 +33,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state/disk"
+	"github.com/lethe-iac/lethe/internal/state/journal"
 	"github.com/lethe-iac/lethe/internal/state/store"
 )
 
@@ -58,7 +59,19 @@ type Request struct {
 	Shares    bool          // others may work on other parts of the state meanwhile: see State.Claim
 	Looks     bool          // nothing is changed: what journals have is taken in, and not written down
 	Replaces  bool          // the state will be overwritten: where a file is empty, there is none
+	Keeper    Keeper        // goes on with the journal should this process be lost; nil: none does
 	Written   func()        // called after the state was written for the first time; may be nil
+}
+
+// Keeper is another process that goes on with the journal of a run should that be lost.
+type Keeper interface {
+	// Begun says that the run has a journal from now on, and the key that its records are encrypted under; a path of
+	// "" that it has ended it.
+	Begun(path string, key []byte)
+	// Recorded says that the journal has the result of a call.
+	Recorded(journal.Op)
+	// ID is its process, 0 if there is none.
+	ID() int
 }
 
 // Variable is the environment variable that selects a workspace.

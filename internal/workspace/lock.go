@@ -19,7 +19,7 @@ func Lock(ctx context.Context, env *Env, req Request) (*State, bool) {
 	}
 	var ok bool
 	if s.snapshot, s.version, ok = read(ctx, env, req); ok {
-		s.record = recorder{env: env, seal: sealing(req.Store), path: journalFile(env, req.Store, req.Name), name: req.Name, silent: req.Looks && !req.Lock}
+		s.record = recorder{env: env, seal: sealing(req.Store), path: journalFile(env, req.Store, req.Name), name: req.Name, keeper: req.Keeper, silent: req.Looks && !req.Lock}
 		ok = s.recover(ctx)
 	}
 	if !ok {

@@ -30,12 +30,18 @@ func (r *recorder) begin(base *state.Snapshot) error {
 		return nil
 	}
 	o := journal.Options{Seal: r.seal, FS: r.env.FS, Now: r.env.Now, Carry: r.unknown}
+	process := 0
+	if r.keeper != nil {
+		o.Kept, o.Recorded, process = r.keeper.Begun, r.keeper.Recorded, r.keeper.ID()
+	}
 	run := r.name + "-" + r.env.Now().UTC().Format("20060102T150405Z")
 	var err error
 	if r.left != nil {
 		r.journal, err = r.left.Continue(r.path, run, o)
 	} else {
-		r.journal, err = journal.Create(r.path, journal.About(base, state.NewLineage(), run, r.env.Version), o)
+		h := journal.About(base, state.NewLineage(), run, r.env.Version)
+		h.Keeper = process
+		r.journal, err = journal.Create(r.path, h, o)
 	}
 	return err
 }
@@ -99,6 +105,9 @@ func (s *State) End() {
 	}
 	r.starting.Lock()
 	defer r.starting.Unlock()
+	if r.keeper != nil {
+		r.keeper.Begun("", nil)
+	}
 	err := r.journal.Close()
 	if !keep && r.left == nil {
 		err = errors.Join(err, journal.Remove(r.env.FS, r.path))

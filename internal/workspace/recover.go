@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state"
@@ -14,6 +15,7 @@ import (
 // known. Only commands that change things write it down.
 func (s *State) recover(ctx context.Context) bool {
 	fsys, path, bag := s.env.FS, s.record.path, s.env.Bag
+	s.await(ctx)
 	r, err := journal.Recover(fsys, path, s.snapshot, s.record.seal)
 	if err == nil && r != nil && len(r.Objects) > 0 && s.shared != nil && !s.req.Looks {
 		done, ok := s.claimRecovered(ctx, r)
@@ -40,6 +42,10 @@ func (s *State) recover(ctx context.Context) bool {
 		return true
 	}
 	if s.busy(ctx) {
+		if s.release != nil && r.Header.Keeper != 0 {
+			bag.Add(diag.Errorf("Another run goes on", "The run %s was lost, and its keeper, the process %d, still waits for calls that were under way, to record what they change. Wait until it is over. If a call does not end, end that process: it then closes what is open, and names the call.", r.Header.Run, r.Header.Keeper))
+			return false
+		}
 		if !s.req.Looks {
 			bag.Add(diag.Errorf("Another run goes on", "The run %s is changing this state at this moment and keeps its journal beside it. Two runs cannot, not even with -lock=false. Wait until it is over.", r.Header.Run))
 			return false
@@ -56,10 +62,29 @@ func (s *State) recover(ctx context.Context) bool {
 	return s.takeIn(ctx, r)
 }
 
-// busy reports whether another run holds the lock: that its journal has no end then means nothing.
+// leastWait is how long a command waits at least for what a lost run had under way.
+const leastWait = 30 * time.Second
+
+// await waits while a process has the journal in use: the keeper of a lost run, which records what that had under way
+// and closes what it had opened.
+func (s *State) await(ctx context.Context) {
+	end := time.Now().Add(max(leastWait, s.req.Timeout))
+	for n := 0; s.release != nil && ctx.Err() == nil && time.Now().Before(end) && journal.Held(s.env.FS, s.record.path); n++ {
+		if n == 50 && s.req.Waiting != nil {
+			s.req.Waiting()
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// busy reports whether another run goes on: it holds the lock or, where that is ours, has the journal in use. That its
+// journal has no end then means nothing.
 func (s *State) busy(ctx context.Context) bool {
 	if s.release != nil {
-		return false
+		return journal.Held(s.env.FS, s.record.path)
 	}
 	release, err := s.req.Store.Lock(ctx, s.req.Name, store.NewLockInfo("OperationTypePlan", s.env.Version))
 	if err == nil {

@@ -38,6 +38,7 @@ type recorder struct {
 	seal   journal.Sealing // what encrypts it; nil: nothing does
 	path   string          // of the journal
 	name   string          // of the workspace
+	keeper Keeper          // nil: there is none
 	silent bool            // another run may have its journal there: nothing is written to it
 
 	starting sync.Mutex        // held while the journal is begun

@@ -481,13 +481,13 @@ func (c *comparison) heldBack(d Difference) bool {
 	})
 }
 
-// leaves is whether Terraform leaves what it replaced deposed, and does not destroy it.
+// leaves is whether Terraform leaves what it replaced deposed, or what it planned to destroy, and does not destroy it.
 func (c *comparison) leaves(d Difference) bool {
 	yes := false
 	c.b.After.managed(func(r *StateResource, i *StateInstance) {
 		at := d.What == "state" && d.A == nil && d.At == i.addr(r)+" deposed" ||
 			d.What == "calls" && d.B == nil && strings.HasPrefix(d.At, fmt.Sprintf("delete %s %v ", r.Type, i.Attributes["name"]))
-		yes = yes || at && i.Deposed != "" && c.b.Before.ids()[i.id()] != ""
+		yes = yes || at && (i.Deposed != "" || does(c.b, i.addr(r), "delete")) && c.b.Before.ids()[i.id()] != ""
 	})
 	return yes
 }

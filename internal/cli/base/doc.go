@@ -28,6 +28,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
+	"github.com/lethe-iac/lethe/internal/provider/keeper"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/view"
@@ -58,6 +59,9 @@ type Env struct {
 	Signals <-chan os.Signal // interrupts; may be nil
 	Files   disk.FS          // where states, journals, plans and selections are kept; nil: the real one
 	Called  string           // Dir as it was before -chdir; "" without one
+
+	// Keeper starts a process that keeps providers; nil: there is to be none.
+	Keeper func() (*keeper.Process, error)
 }
 
 // Command is one command of the program.
@@ -71,6 +75,7 @@ type Command struct {
 	Hidden   bool
 	Stream   bool // -json is a stream of events; elsewhere it is one document
 	Result   bool // standard output is for what is asked for alone, also without -json
+	Makes    bool // it may change what providers manage
 	// Setup registers the flags of the command and gives the function that runs it with them. Help and
 	// completion call it for the flags alone.
 	Setup func(c *Call) Run
@@ -106,6 +111,7 @@ type Call struct {
 	UI       *Screen
 	Stops    Stops
 	Work     *engine.Engine // what is under way; nil before there is any
+	Keeps    *keeper.Keeper // what keeps providers; nil: nothing does
 
 	ends []func()
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"runtime/pprof"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/lease"
 	"github.com/lethe-iac/lethe/internal/provider"
 )
 
@@ -20,6 +22,7 @@ const (
 	abandonAfter = time.Second             // calls that are still under way are not waited for
 	leaveAfter   = 2500 * time.Millisecond // nor are closings of leases
 	goneAfter    = 3 * time.Second
+	partTime     = 2 * time.Second // after the third, for what is open to be closed by the keeper
 )
 
 // begun ends with the first interrupt; nil without any.
@@ -59,9 +62,9 @@ func (c *Call) interrupts(parent context.Context) (context.Context, func()) {
 				case 2:
 					time.AfterFunc(abandonAfter, func() { abandon(provider.ErrAbandoned) })
 					time.AfterFunc(leaveAfter, func() { leave(provider.ErrAbandoned) })
-					time.AfterFunc(goneAfter, c.vanish)
+					time.AfterFunc(goneAfter, func() { c.vanish(0) })
 				default:
-					c.vanish()
+					c.vanish(partTime)
 				}
 			}
 		}
@@ -89,17 +92,22 @@ func (c *Call) interrupted() (diag.Diagnostic, bool) {
 	return diag.Errorf("Interrupted", "An interrupt ended this before everything was done. Nothing that was done is lost: run the command again for the rest."), true
 }
 
-// vanish ends the program at once, and names what that leaves behind.
-func (c *Call) vanish() {
-	c.leftBehind()
+// vanish ends the program, at once but for a time in which the keeper closes what is open, and names what that leaves
+// behind.
+func (c *Call) vanish(limit time.Duration) {
+	if c.Work != nil {
+		c.leftBehind(limit)
+	}
 	os.Exit(ExitError)
 }
 
-func (c *Call) leftBehind() {
-	if c.Work == nil {
-		return
-	}
+func (c *Call) leftBehind(limit time.Duration) {
 	changes, leases := c.Work.Unfinished()
+	if c.Keeps != nil {
+		if open, ok := c.Keeps.Part(limit); ok {
+			leases = slices.DeleteFunc(leases, func(l lease.Left) bool { return !slices.Contains(open, l.Object.String()) })
+		}
+	}
 	for _, o := range changes {
 		if o.Mode == addr.Ephemeral {
 			c.UI.Line("Unknown outcome: the opening of " + o.String() + " was not waited for. Nothing closes it.")

@@ -1,7 +1,6 @@
 package devcmd
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -19,7 +18,8 @@ import (
 var Graph = &base.Command{
 	Name: "graph", Short: "Generate a Graphviz graph of the steps in an operation",
 	Long: `Produces a representation of the dependency graph between different
-objects in the current configuration, in the DOT language.
+objects in the current configuration, in the DOT language, or as a flowchart of
+Mermaid.
 
 By default it shows only resources and which of them refer to which. With
 -type or -plan it shows everything that is declared: variables, locals,
@@ -27,10 +27,12 @@ outputs, modules, providers and checks, too.`,
 	Examples: [][2]string{
 		{"lethe graph | dot -Tsvg > graph.svg", "Draw the resources and what they need"},
 		{"lethe graph -type=plan", "Show all steps of a plan"},
+		{"lethe graph -format=mermaid", "Draw the resources in Markdown"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *graphFlags) {
 		c.Flags.StringVar(&f.plan, "plan", "", "Draw the configuration in this plan `file`, with all that is declared.")
 		c.Flags.StringVar(&f.kind, "type", "", "Draw all that is declared. The `kind` is one of "+strings.Join(GraphTypes, ", ")+";\nthe drawing is the same for all of them.")
+		c.Flags.StringVar(&f.format, "format", "dot", "The `language` of the drawing: dot or mermaid.")
 		c.Flags.Bool("draw-cycles", false, "Accepted for compatibility: a configuration with a cycle is refused with its path.")
 		c.Flags.Int("module-depth", -1, "Accepted for compatibility: all `levels` of modules are drawn.")
 		c.Flags.Bool("verbose", false, "Accepted for compatibility.")
@@ -43,7 +45,7 @@ var GraphTypes = []string{"plan", "plan-refresh-only", "plan-destroy", "apply"}
 
 type graphFlags struct {
 	project.Options
-	plan, kind string
+	plan, kind, format string
 }
 
 func runGraph(ctx context.Context, c *base.Call, f *graphFlags) int {
@@ -54,6 +56,10 @@ func runGraph(ctx context.Context, c *base.Call, f *graphFlags) int {
 		c.Bag.Add(diag.Errorf("Unsupported graph type", "The kind of graph given with -type must be one of %s, and not %q.", strings.Join(GraphTypes, ", "), f.kind))
 		return c.UI.Fail()
 	}
+	if f.format != "dot" && f.format != "mermaid" {
+		c.Bag.Add(diag.Errorf("Unsupported graph type", "The format of the graph given with -format must be dot or mermaid, and not %q.", f.format))
+		return c.UI.Fail()
+	}
 	p, ok := project.Open(c, &f.Options)
 	if !ok {
 		return c.UI.Fail()
@@ -61,11 +67,14 @@ func runGraph(ctx context.Context, c *base.Call, f *graphFlags) int {
 	if !readDrawn(ctx, p, f.plan) {
 		return p.UI.DoneQuiet()
 	}
-	draw := resourceGraph
-	if f.kind+f.plan != "" {
-		draw = fullGraph
+	switch all := f.kind+f.plan != ""; {
+	case f.format == "mermaid":
+		c.UI.Print(mermaid(p.Program, all))
+	case all:
+		c.UI.Print(fullGraph(p.Program))
+	default:
+		c.UI.Print(resourceGraph(p.Program))
 	}
-	c.UI.Print(draw(p.Program))
 	return p.UI.DoneQuiet()
 }
 
@@ -85,15 +94,7 @@ func readDrawn(ctx context.Context, p *project.Project, plan string) bool {
 // resourceGraph draws resources, those of each module together, and what they refer to, through
 // values.
 func resourceGraph(p *program.Program) string {
-	var list []*program.Declaration
-	for _, d := range p.Decls() {
-		if d.Kind == program.Resource {
-			list = append(list, d)
-		}
-	}
-	slices.SortFunc(list, func(a, b *program.Declaration) int {
-		return cmp.Or(strings.Compare(a.Module.String(), b.Module.String()), strings.Compare(a.Resource.Local(), b.Resource.Local()))
-	})
+	list := resourcesOf(p)
 	var b strings.Builder
 	b.WriteString("digraph G {\n  rankdir = \"RL\";\n  node [shape = rect, fontname = \"sans-serif\"];\n")
 	module, indent := (addr.Module{}), "  "
@@ -120,28 +121,6 @@ func resourceGraph(p *program.Program) string {
 	}
 	b.WriteString("}\n")
 	return b.String()
-}
-
-// resourcesBehind are the resources that a declaration refers to, through values.
-func resourcesBehind(p *program.Program, d program.Decl) []addr.Resource {
-	var out []addr.Resource
-	seen := map[program.Decl]bool{d: true}
-	var walk func(program.Decl)
-	walk = func(d program.Decl) {
-		for _, r := range p.Refs(d) {
-			if seen[r.To] {
-				continue
-			}
-			seen[r.To] = true
-			if to := p.Decls()[r.To]; to.Kind == program.Resource {
-				out = append(out, to.Resource)
-			} else {
-				walk(r.To)
-			}
-		}
-	}
-	walk(d)
-	return out
 }
 
 // fullGraph draws every declaration and what it refers to directly, with the names and shapes that

@@ -2,6 +2,7 @@ package devcmd
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
+	"github.com/lethe-iac/lethe/internal/state"
 )
 
 // Providers is `providers`.
@@ -19,6 +21,7 @@ var Providers = &base.Command{
 	Long: "Prints out a tree of modules in the referenced configuration annotated with\ntheir provider requirements.",
 	Setup: base.Flags(func(c *base.Call, f *project.Options) {
 		c.TestsFlag()
+		c.JSONFlag()
 		f.VarFlags(c)
 	}, runProviders),
 }
@@ -37,6 +40,9 @@ func runProviders(ctx context.Context, c *base.Call, f *project.Options) int {
 	}
 	s, ok := p.ReadState(ctx)
 	hosts := p.Engine.Hosts(p.Tree, s)
+	if c.View.JSON {
+		return providersJSON(c, p, s, hosts)
+	}
 	c.UI.Print("\nProviders required by configuration:\n.\n" + drawn(providerTree(p.Tree.Root, hosts), "") + "\n")
 	if ok && s.Len() > 0 {
 		c.UI.Print("Providers required by state:\n\n")
@@ -62,4 +68,38 @@ func providerTree(n *config.Node, hosts engine.Hosts) []branch {
 		out = append(out, branch{"module." + name, providerTree(n.Children[name], hosts)})
 	}
 	return out
+}
+
+// requirement is a provider that a module requires, or the state.
+type requirement struct {
+	Module     string `json:"module_address,omitempty"`
+	Name       string `json:"name"` // of the provider: host/namespace/type
+	Constraint string `json:"version_constraint,omitempty"`
+}
+
+// providersJSON prints what the configuration and the state require, as a document for programs. s is nil where there is
+// no state that can be read.
+func providersJSON(c *base.Call, p *project.Project, s *state.Snapshot, hosts engine.Hosts) int {
+	doc := struct {
+		FormatVersion string        `json:"format_version"`
+		Configuration []requirement `json:"configuration"`
+		State         []requirement `json:"state"`
+	}{"1.0", []requirement{}, []requirement{}}
+	p.Tree.Root.Walk(func(n *config.Node) {
+		for _, local := range slices.Sorted(maps.Keys(n.Module.Required)) {
+			r := n.Module.Required[local]
+			doc.Configuration = append(doc.Configuration, requirement{n.Path.String(), hosts.Of(r.Source).String(), config.Constraint(r.Versions)})
+		}
+	})
+	if s != nil {
+		for _, n := range project.StateNeeds(s, nil) {
+			doc.State = append(doc.State, requirement{Name: n.Provider.String()})
+		}
+	}
+	text, err := json.Marshal(doc)
+	if err != nil {
+		panic(err) // they are texts
+	}
+	c.UI.Print(string(text) + "\n")
+	return c.UI.DoneQuiet()
 }

@@ -4,10 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"github.com/lethe-iac/lethe/internal/limits"
 	"maps"
 	"runtime"
 	"slices"
+
+	"github.com/lethe-iac/lethe/internal/limits"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/fetch"

@@ -10,6 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/bucket"
 	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/event"
@@ -17,6 +18,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/builtin/lethe"
 	"github.com/lethe-iac/lethe/internal/provider/builtin/terraform"
+	"github.com/lethe-iac/lethe/internal/provider/keeper"
 	"github.com/lethe-iac/lethe/internal/provider/launch"
 	"github.com/lethe-iac/lethe/internal/provider/wire"
 	"github.com/lethe-iac/lethe/internal/shortcut"
@@ -123,6 +125,36 @@ func (p *Project) vendored() string {
 	return ""
 }
 
+// start starts a provider, through the keeper where the command may change or open something.
+func (p *Project) start(ctx context.Context, program launch.Program, log func(level, line string)) (*launch.Running, error) {
+	if !p.Call.Command.Makes && !p.opens() {
+		return launch.Start(ctx, program, log)
+	}
+	return p.Call.Keeps.Start(ctx, program, log)
+}
+
+// opens reports whether there is an ephemeral resource in the configuration.
+func (p *Project) opens() bool {
+	found := false
+	if p.Tree != nil && p.Tree.Root != nil {
+		p.Tree.Root.Walk(func(n *config.Node) {
+			for name := range n.Module.Resources {
+				found = found || name.Mode == addr.Ephemeral
+			}
+		})
+	}
+	return found
+}
+
+// keeperLost reports that there is no keeper.
+func (p *Project) keeperLost(err error) {
+	if err != nil {
+		p.Bag.Add(diag.Warningf("Providers run without a keeper", "The process that closes what is open should this one be killed could not be started: %s. Providers are started without it. %s=off says that none is wanted.", err, keeper.Variable))
+		return
+	}
+	p.Bag.Add(diag.Warningf("The keeper was lost", "The process that keeps providers has ended before this one: it was killed, or has crashed. Its providers have ended with it: calls under way have no answer. What is started from now on has another keeper, and what was open is closed through that."))
+}
+
 // newPool makes the pool of providers: plugins, reattached ones, built-in ones.
 func (p *Project) newPool() *provider.Pool {
 	log := newLogger(p.Call)
@@ -149,6 +181,10 @@ func (p *Project) newPool() *provider.Pool {
 	}
 	if log.hearsProviders() {
 		processes.Log, processes.Quiet = log.fromProvider, false
+	}
+	if p.Call.Keeper != nil && keeper.Supported && p.Call.Getenv(keeper.Variable) != "off" {
+		p.Call.Keeps = keeper.New(keeper.Options{Spawn: p.Call.Keeper, Secrets: p.Call.Secrets, Lost: p.keeperLost})
+		processes.Through, processes.Over = p.start, p.Call.Keeps.Close
 	}
 	pool := provider.NewPool(processes)
 	pool.Builtin(addr.Builtin("terraform"), terraform.New(func(ctx context.Context, object, backend, workspace string, config cty.Value) (map[string]cty.Value, provider.Diags) {

@@ -91,6 +91,9 @@ func (p *Project) LockState(ctx context.Context, name, operation string) (*works
 	}
 	req := p.LockRequest(operation)
 	req.Store, req.Name, req.Written = st.Store, name, st.Written
+	if p.Call.Keeps != nil {
+		req.Keeper = p.Call.Keeps
+	}
 	ws, ok := workspace.Lock(ctx, env, req)
 	if ok {
 		p.Call.AtEnd(ws.Unlock)

@@ -13,7 +13,7 @@ import (
 
 // Apply is `apply`.
 var Apply = &base.Command{
-	Name: "apply", Stream: true, Args: "[PLAN]", Short: "Create or update infrastructure",
+	Name: "apply", Stream: true, Makes: true, Args: "[PLAN]", Short: "Create or update infrastructure",
 	Long: `Creates or updates infrastructure according to Lethe configuration
 files in the current directory.
 

@@ -10,7 +10,7 @@ import (
 
 // Destroy is `destroy`.
 var Destroy = &base.Command{
-	Name: "destroy", Stream: true, Short: "Destroy previously-created infrastructure",
+	Name: "destroy", Stream: true, Makes: true, Short: "Destroy previously-created infrastructure",
 	Long: `Destroy Lethe-managed infrastructure.
 
 This command is a convenience alias for:

@@ -2,6 +2,7 @@ package statecmd
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -20,10 +21,18 @@ var List = &base.Command{
 		{"lethe state list module.network", "List those of a module"},
 		{"lethe state list -id=i-0abc", "Find the address of an object"},
 	},
-	Setup: base.Flags(func(c *base.Call, f *listFlags) {
-		f.StateFlag(c)
-		c.Flags.StringVar(&f.id, "id", "", "Only objects whose attribute \"id\" is this `ID`.")
-	}, runList),
+	Setup:  base.Flags(defineList, runList),
+	Result: true,
+}
+
+// Identities is `state identities`.
+var Identities = &base.Command{
+	Name: "state identities", Args: "[address...]", Short: "List the identities of resources in the state",
+	Long: "Lists the identities that providers have given to the objects in the state, by\naddress, for programs. An object without one is not listed.",
+	Examples: [][2]string{
+		{"lethe state identities -json module.network", "Show those of a module"},
+	},
+	Setup:  base.Flags(defineList, runIdentities),
 	Result: true,
 }
 
@@ -32,14 +41,90 @@ type listFlags struct {
 	id string
 }
 
+func defineList(c *base.Call, f *listFlags) {
+	f.StateFlag(c)
+	c.JSONFlag()
+	c.Flags.StringVar(&f.id, "id", "", "Only objects whose attribute \"id\" is this `ID`.")
+}
+
 func runList(ctx context.Context, c *base.Call, f *listFlags) int {
+	_, found, ok := f.find(ctx, c)
+	if !ok {
+		return c.UI.DoneQuiet()
+	}
+	if c.View.JSON {
+		return listJSON(c, found)
+	}
+	for _, o := range found {
+		c.UI.Print(o.String() + "\n")
+	}
+	return c.UI.Done(base.ExitOK)
+}
+
+// listed is an object as programs read it.
+type listed struct {
+	Address string `json:"address"`
+	Module  string `json:"module_address,omitempty"`
+	Mode    string `json:"mode"`
+	Type    string `json:"type"`
+	Name    string `json:"name"`
+	Index   any    `json:"index,omitempty"` // a number or a text
+}
+
+// listJSON prints objects as a document for programs.
+func listJSON(c *base.Call, found []addr.Object) int {
+	doc := struct {
+		FormatVersion string   `json:"format_version"`
+		Resources     []listed `json:"resources"`
+	}{"1.0", []listed{}}
+	for _, o := range found {
+		l := listed{Address: o.String(), Module: o.Module.String(), Mode: o.Mode.String(), Type: o.Type, Name: o.Name}
+		if n, ok := o.Key.Int(); ok {
+			l.Index = n
+		} else if s, ok := o.Key.Str(); ok {
+			l.Index = s
+		}
+		doc.Resources = append(doc.Resources, l)
+	}
+	return printJSON(c, doc)
+}
+
+func runIdentities(ctx context.Context, c *base.Call, f *listFlags) int {
+	if !c.View.JSON {
+		c.Bag.Add(diag.Errorf("The `-json` flag is required", "Identities are only printed as JSON: lethe state identities -json."))
+		return c.UI.Fail()
+	}
+	s, found, ok := f.find(ctx, c)
+	if !ok {
+		return c.UI.DoneQuiet()
+	}
+	out := map[string]json.RawMessage{}
+	for _, o := range found {
+		if e := s.Get(o); len(e.Identity) > 0 {
+			out[o.String()] = e.Identity
+		}
+	}
+	return printJSON(c, out)
+}
+
+func printJSON(c *base.Call, doc any) int {
+	text, err := json.Marshal(doc)
+	if err != nil {
+		panic(err) // there are texts, numbers and JSON in it
+	}
+	c.UI.Print(string(text) + "\n")
+	return c.UI.DoneQuiet()
+}
+
+// find finds the objects in the state that the operands and -id ask for, in order.
+func (f *listFlags) find(ctx context.Context, c *base.Call) (*state.Snapshot, []addr.Object, bool) {
 	_, s, ok := readOnly(ctx, c, &f.Options)
 	if !ok {
-		return c.UI.Fail()
+		return nil, nil, false
 	}
 	targets, ok := project.Addresses(c, "address", c.Operands, nil)
 	if !ok || !anyMatch(s, targets, &c.Bag) {
-		return c.UI.Fail()
+		return nil, nil, false
 	}
 	var found []addr.Object
 	for o, e := range s.Objects() {
@@ -51,10 +136,7 @@ func runList(ctx context.Context, c *base.Call, f *listFlags) int {
 		}
 	}
 	slices.SortFunc(found, state.Listed)
-	for _, o := range found {
-		c.UI.Print(o.String() + "\n")
-	}
-	return c.UI.Done(base.ExitOK)
+	return s, found, true
 }
 
 // anyMatch refuses an address that nothing in the state has.

@@ -181,7 +181,12 @@ func (a *applier) restore(o, old addr.Object) []journal.Change {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.deposed, o)
-	return []journal.Change{{Object: o, Entry: a.edit.Get(old)}, {Object: old}}
+	return restored(o, old, a.edit.Get(old))
+}
+
+// restored has the old object current again, the create that was to replace it came to nothing.
+func restored(o, old addr.Object, e *state.Entry) []journal.Change {
+	return []journal.Change{{Object: o, Entry: e}, {Object: old}}
 }
 
 // downed is the object that a change ends: the current one, a deposed one, or the predecessor that

@@ -116,6 +116,7 @@ func (x *step) make(ctx context.Context, d *program.Declaration, t *object.Tools
 	if provisioned {
 		stored.Later = func(done event.Done) { x.a.postpone(done) }
 	}
+	t.Note = x.noted(op, c.Object, expected(stored, p.Asked, provisioned), cur.Entry, old)
 	v, entry, ok := t.Up(ctx, p, cur.Entry, stored)
 	if ok && provisioned {
 		entry.Tainted = true // until its provisioners are over
@@ -215,6 +216,7 @@ func (x *step) down(ctx context.Context, c *plan.Change, face frame.Face) bool {
 	if c.Action == plan.Delete {
 		private = c.Private
 	}
+	t.Note = x.noted(op, o, expected(object.Stored{Provider: u.Instance}, mark.Value{}, false), cur.Entry, addr.Object{})
 	left, ok := t.Down(ctx, cur, private)
 	if ok {
 		x.a.destroyed.Add(1)

@@ -214,7 +214,7 @@ func (l *Leases) tryOpen(ctx context.Context, bag *diag.Bag, opener Opener, e *p
 // hold opens the lease and enters it into the ledger. One whose answer breaks the contract is
 // closed again at once.
 func (l *Leases) hold(ctx context.Context, bag *diag.Bag, t *object.Tools, config mark.Value, why *mark.Origin, e *program.Declaration, inst addr.Instance) (mark.Value, *lease.Lease, bool) {
-	over, ok := l.opening(bag, inst, t.Provider.Addr())
+	over, ok := l.opening(bag, inst, t)
 	if !ok {
 		return mark.Value{}, nil, false
 	}
@@ -241,15 +241,16 @@ func (l *Leases) hold(ctx context.Context, bag *diag.Bag, t *object.Tools, confi
 
 // opening takes note that an instance is about to be opened. What it returns says that it is open
 // no more.
-func (l *Leases) opening(bag *diag.Bag, inst addr.Instance, p addr.Provider) (over func(), ok bool) {
+func (l *Leases) opening(bag *diag.Bag, inst addr.Instance, t *object.Tools) (over func(), ok bool) {
 	over = func() {}
 	if l.o.Journal != nil {
-		op, err := l.o.Journal.Opening(inst.Current(), p)
+		op, err := l.o.Journal.Opening(inst.Current(), t.Provider.Addr())
 		if err != nil {
 			bag.Add(diag.Errorf("Failed to record progress", "It could not be written down that %s is about to be opened, and so it was not: %s.", inst, err).About(inst))
 			return nil, false
 		}
 		over = func() { l.o.Journal.Over(op) }
+		t.Note = provider.Note{Call: uint64(op), Rest: func() []byte { return []byte(inst.Current().String()) }}
 	}
 	l.o.InFlight(inst.Current(), true)
 	return over, true

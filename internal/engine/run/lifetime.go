@@ -14,6 +14,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/lease"
 	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
@@ -42,6 +43,9 @@ func New(ctx context.Context, env Env, req Request, bag *diag.Bag) (*Run, bool) 
 	}
 	r.ledger = lease.NewLedger(lease.Options{
 		Now: s.Now, Sink: s.Sink, CloseTimeout: s.CloseTimeout, Parallelism: s.Tokens(), Abandon: s.Abandon, Leave: s.Leave,
+		Again: func(ctx context.Context, crashed provider.Provider) provider.Provider {
+			return r.Sessions.Again(ctx, crashed)
+		},
 		Panicked: func(value any, stack []byte) { r.Panicked(0, value, stack) },
 	})
 	shown := &testProviderValues{}
@@ -56,7 +60,7 @@ func New(ctx context.Context, env Env, req Request, bag *diag.Bag) (*Run, bool) 
 	})
 	r.Sessions = &Sessions{
 		settings: s, handover: h, prog: r.Program, receivers: r.Receivers, leases: r.Leases, ledger: r.ledger, objs: r.Objects,
-		shown: shown, destroys: req.Destroy, before: req.Before, open: map[sessionKey]*Session{},
+		shown: shown, destroys: req.Destroy, before: req.Before, open: map[sessionKey]*Session{}, again: map[provider.Provider]*substitute{},
 	}
 	if !req.Options.Validate {
 		h.now.Store(&underWay{r.InFlight, r.ledger})

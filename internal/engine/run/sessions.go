@@ -74,8 +74,16 @@ type Sessions struct {
 	destroys  bool
 	before    func(context.Context, program.Decl)
 
-	mu   sync.Mutex
-	open map[sessionKey]*Session
+	mu    sync.Mutex
+	open  map[sessionKey]*Session
+	again map[provider.Provider]*substitute // of processes that have crashed
+}
+
+// substitute is a process in the place of one that has crashed.
+type substitute struct {
+	once     sync.Once
+	settings mark.Value
+	provider provider.Provider // nil if it could not be started, or configured
 }
 
 // sessionKey names a session. Sessions of steady configurations, whose settings no managed
@@ -218,6 +226,47 @@ func (ss *Sessions) begin(ctx context.Context, bag *diag.Bag, s *Session, u decl
 		return diag.Range{}
 	}
 	return ss.share(s, u, face) || ss.configure(ctx, bag, s, u, schemas, where)
+}
+
+// Again gives a process in the place of one that has crashed, configured the same; nil if there can be none. It is for
+// closing what was opened, and serves nothing else.
+func (ss *Sessions) Again(ctx context.Context, crashed provider.Provider) provider.Provider {
+	s := ss.substitute(crashed)
+	if s == nil {
+		return nil
+	}
+	s.once.Do(func() {
+		schemas, _ := ss.settings.Pool.Schemas(ctx, crashed.Addr())
+		if schemas == nil {
+			return
+		}
+		config, err := schemas.Config.Encode(s.settings.Raw)
+		if err != nil {
+			return
+		}
+		p, err := ss.settings.Pool.Session(ctx, crashed.Addr())
+		if err != nil {
+			return
+		}
+		if !p.Configure(ctx, provider.Dynamic{Msgpack: config}, provider.Allow{Deferral: ss.objs.AllowDeferral}).HasErrors() {
+			s.provider = p
+		}
+	})
+	return s.provider
+}
+
+func (ss *Sessions) substitute(crashed provider.Provider) *substitute {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	if s := ss.again[crashed]; s != nil {
+		return s
+	}
+	for _, s := range ss.open {
+		if s.Provider == crashed {
+			ss.again[crashed] = &substitute{settings: s.settings}
+		}
+	}
+	return ss.again[crashed]
 }
 
 // share gives a session the process of the other face's, if the settings are the same. That one

@@ -1,16 +1,23 @@
 package launch
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/base64"
 	"encoding/pem"
 	"fmt"
 	"math/big"
+	"net"
+	"strings"
 	"time"
+
+	"github.com/lethe-iac/lethe/internal/provider/rpc"
+	"github.com/lethe-iac/lethe/internal/provider/wire"
 )
 
 // certVariable is how a program learns whom to let in: by our certificate, as PEM. It answers with
@@ -20,7 +27,7 @@ const certVariable = "PLUGIN_CLIENT_CERT"
 // identify makes a key and a certificate for one connection, which prove to a program that we are
 // who started it. The certificate is what go-plugin's would be, but for its curve: P-256 is as
 // strong as the connection needs, and takes a hundredth of the time that P-521 takes, on both
-// sides. The key never leaves the process.
+// sides. The key leaves the process in a Way alone.
 func identify() (config *tls.Config, certificate string, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -56,3 +63,56 @@ func identify() (config *tls.Config, certificate string, err error) {
 
 // host is the name in the certificates of both sides.
 const host = "localhost"
+
+// Way is how another process reaches a program that runs. The zero value says that it cannot.
+type Way struct {
+	Network, Address  string
+	Key, Certificate  []byte // our identity; nil: the connection has no TLS
+	ServerCertificate []byte
+}
+
+// wayTo is the way to a program that listens at an address, and wrote a line about itself.
+func wayTo(a net.Addr, config *tls.Config, line string) Way {
+	w := Way{Network: a.Network(), Address: a.String()}
+	if config == nil {
+		return w
+	}
+	own := config.Certificates[0]
+	key, err := x509.MarshalPKCS8PrivateKey(own.PrivateKey)
+	fields := strings.Split(line, "|")
+	if err != nil || len(fields) < 6 {
+		return Way{}
+	}
+	w.Key, w.Certificate = key, own.Certificate[0]
+	if w.ServerCertificate, err = base64.RawStdEncoding.DecodeString(fields[5]); err != nil {
+		return Way{}
+	}
+	return w
+}
+
+// Reach makes another connection to a program that runs.
+func Reach(ctx context.Context, w Way) (*rpc.Conn, error) {
+	if w.Key == nil {
+		return rpc.Dial(ctx, listens{w.Network, w.Address}, nil, wire.MaxMessage)
+	}
+	key, err := x509.ParsePKCS8PrivateKey(w.Key)
+	if err != nil {
+		return nil, err
+	}
+	server, err := x509.ParseCertificate(w.ServerCertificate)
+	if err != nil {
+		return nil, err
+	}
+	config := &tls.Config{
+		Certificates: []tls.Certificate{{Certificate: [][]byte{w.Certificate}, PrivateKey: key}},
+		RootCAs:      x509.NewCertPool(), MinVersion: tls.VersionTLS12, ServerName: host,
+	}
+	config.RootCAs.AddCert(server)
+	return rpc.Dial(ctx, listens{w.Network, w.Address}, config, wire.MaxMessage)
+}
+
+// listens is an address.
+type listens struct{ network, address string }
+
+func (l listens) Network() string { return l.network }
+func (l listens) String() string  { return l.address }

@@ -22,21 +22,22 @@ const (
 
 // dial starts the process and connects to it by package rpc. go-plugin has a part in the handshake
 // only: the program's first line, and the certificates.
-func dial(ctx context.Context, client *plugin.Client, config *plugin.ClientConfig, proc *process) (grpc.ClientConnInterface, func(), error) {
+func dial(ctx context.Context, client *plugin.Client, config *plugin.ClientConfig, proc *process) (grpc.ClientConnInterface, Way, func(), error) {
 	a, err := client.Start()
 	if err != nil {
-		return nil, nil, err
+		return nil, Way{}, nil, err
 	}
 	conn, err := rpc.Dial(ctx, a, config.TLSConfig, wire.MaxMessage)
 	if err != nil {
-		return nil, nil, err
+		return nil, Way{}, nil, err
 	}
+	line, _ := proc.first.text()
 	life, over := context.WithCancel(context.Background())
 	conn.Go(func() error {
 		listen(life, conn, newLines(proc.log), newLines(proc.log))
 		return nil
 	})
-	return conn, func() {
+	return conn, wayTo(a, config.TLSConfig, line), func() {
 		defer over()
 		farewell(conn, proc)
 	}, nil

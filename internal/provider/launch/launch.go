@@ -23,6 +23,7 @@
 package launch
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"os"
@@ -38,7 +39,9 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/rpc"
 	"github.com/lethe-iac/lethe/internal/provider/wire"
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
@@ -52,21 +55,79 @@ var handshake = plugin.HandshakeConfig{
 
 // Start starts the provider's program, or connects to a process that runs already.
 func (ps *Processes) Start(ctx context.Context, p addr.Provider) (provider.Provider, error) {
-	if r, ok := ps.Reattach[p.Canon()]; ok {
-		return ps.attach(ctx, p, r)
-	}
-	path, err := ps.Find(p)
+	program, err := ps.program(p)
 	if err != nil {
 		return nil, err
 	}
-	proc := ps.process(p, path)
-	config, err := ps.config(proc)
+	start := ps.Through
+	if start == nil {
+		start = Start
+	}
+	var log func(level, line string)
+	if ps.Log != nil {
+		log = func(level, line string) { ps.Log(p, level, line) }
+	}
+	r, err := start(ctx, program, log)
+	if err != nil {
+		return nil, err
+	}
+	options := wire.Options{
+		Version:   program.Version,
+		Terraform: ps.Version,
+		Ended:     r.Ended,
+		Close:     func() error { r.Close(); return nil },
+	}
+	if ps.Kept != nil && program.Running == "" {
+		options.Kept = ps.Kept(p)
+	}
+	return wire.Client(r.Conn, r.Protocol, p, options), nil
+}
+
+// Close says that no more are started.
+func (ps *Processes) Close() error {
+	if ps.Over == nil {
+		return nil
+	}
+	return ps.Over()
+}
+
+// program is what is to be started for a provider.
+func (ps *Processes) program(p addr.Provider) (Program, error) {
+	if r, ok := ps.Reattach[p.Canon()]; ok {
+		return Program{Provider: p, Running: r.Addr.Network() + ":" + r.Addr.String(), Protocol: r.Major}, nil
+	}
+	path, err := ps.Find(p)
+	if err != nil {
+		return Program{}, err
+	}
+	out := Program{
+		Provider: p, Path: path, Version: versionIn(path), Complete: ps.Complete, Timeout: cmp.Or(ps.StartTime, startTime),
+		Plain: subprocess.Getenv(ps.environ(), "TF_DISABLE_PLUGIN_TLS") != "",
+		Env:   subprocess.Environ(ps.environ(), func(name string) bool { return slices.Contains(handedDown, name) }),
+	}
+	if ps.VersionOf != nil {
+		out.Version = ps.VersionOf(p)
+	}
+	if ps.Quiet {
+		out.Env = quiet(out.Env, p)
+	}
+	return out, nil
+}
+
+// Start starts a program and connects to it. What it writes goes to log, with a level, line by line without its
+// end, from several goroutines; nil: it is thrown away.
+func Start(ctx context.Context, program Program, log func(level, line string)) (*Running, error) {
+	if program.Running != "" {
+		return attach(ctx, program)
+	}
+	proc := newProcess(program, log)
+	config, err := configure(program, proc)
 	if err != nil {
 		return nil, err
 	}
 	client := plugin.NewClient(config)
 	stop := context.AfterFunc(ctx, proc.kill)
-	conn, end, err := ps.connect(ctx, client, config, proc)
+	conn, way, end, err := connect(ctx, client, config, proc, program.Complete)
 	if cancelled := !stop(); err != nil || cancelled {
 		if end != nil {
 			end()
@@ -74,44 +135,43 @@ func (ps *Processes) Start(ctx context.Context, p addr.Provider) (provider.Provi
 		client.Kill()
 		return nil, proc.explain(ctx, err)
 	}
-	options := wire.Options{
-		Version:   proc.version,
-		Terraform: ps.Version,
-		Ended:     proc.ended,
-		Close:     func() error { end(); return nil },
+	return &Running{Conn: conn, Protocol: client.NegotiatedVersion(), Ended: proc.ended, Gone: proc.done, Way: way, Close: end}, nil
+}
+
+// attach connects to a running process, which is left running.
+func attach(ctx context.Context, program Program) (*Running, error) {
+	within, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	network, address, _ := strings.Cut(program.Running, ":")
+	conn, err := rpc.Dial(within, listens{network, address}, nil, wire.MaxMessage)
+	if err != nil {
+		return nil, diag.Errorf(title, "TF_REATTACH_PROVIDERS says that the provider %s is running, but it cannot be reached (%s). It may have ended since.", program.Provider, err)
 	}
-	if ps.Kept != nil {
-		options.Kept = ps.Kept(p)
-	}
-	return wire.Client(conn, client.NegotiatedVersion(), p, options), nil
+	return &Running{Conn: conn, Protocol: program.Protocol, Way: Way{Network: network, Address: address}, Close: func() { conn.Close() }}, nil
 }
 
 // connect starts the process and connects to it. end asks it to end, and kills it if it does not;
 // it is nil after an error.
-func (ps *Processes) connect(ctx context.Context, client *plugin.Client, config *plugin.ClientConfig, proc *process) (conn grpc.ClientConnInterface, end func(), err error) {
-	if !ps.Complete {
+func connect(ctx context.Context, client *plugin.Client, config *plugin.ClientConfig, proc *process, complete bool) (conn grpc.ClientConnInterface, way Way, end func(), err error) {
+	if !complete {
 		return dial(ctx, client, config, proc)
 	}
 	c, err := client.Client()
 	if err != nil {
-		return nil, nil, err
+		return nil, Way{}, nil, err
 	}
-	return c.(*plugin.GRPCClient).Conn, func() {
+	return c.(*plugin.GRPCClient).Conn, Way{}, func() {
 		defer time.AfterFunc(endTime, proc.kill).Stop()
 		client.Kill()
 	}, nil
 }
 
-// config is what go-plugin is set up with. It runs the process through ours (process.go) and never sees
+// configure is what go-plugin is set up with. It runs the process through ours (process.go) and never sees
 // what it writes but for the first line.
-func (ps *Processes) config(proc *process) (*plugin.ClientConfig, error) {
-	timeout := ps.StartTime
-	if timeout == 0 {
-		timeout = startTime
-	}
+func configure(program Program, proc *process) (*plugin.ClientConfig, error) {
 	var secure *tls.Config
 	var own []string // variables of the program alone
-	if subprocess.Getenv(ps.environ(), "TF_DISABLE_PLUGIN_TLS") == "" {
+	if !program.Plain {
 		config, certificate, err := identify()
 		if err != nil {
 			return nil, err
@@ -124,7 +184,7 @@ func (ps *Processes) config(proc *process) (*plugin.ClientConfig, error) {
 		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
 		TLSConfig:        secure,
 		SkipHostEnv:      true,
-		StartTimeout:     timeout,
+		StartTimeout:     program.Timeout,
 		GRPCDialOptions:  wire.DialOptions(),
 		Logger:           hclog.New(&hclog.LoggerOptions{Name: "launch", Output: newLines(proc.log), Level: hclog.Trace, JSONFormat: true}),
 		SyncStdout:       newLines(proc.log),
@@ -132,10 +192,7 @@ func (ps *Processes) config(proc *process) (*plugin.ClientConfig, error) {
 		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: socketDir(os.TempDir())},
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, dir string) (runner.Runner, error) {
 			proc.dir = dir
-			proc.env = append(subprocess.Environ(ps.environ(), func(name string) bool { return slices.Contains(handedDown, name) }), append(own, cmd.Env...)...)
-			if ps.Quiet {
-				proc.env = quiet(proc.env, proc.addr)
-			}
+			proc.env = append(append(program.Env[:len(program.Env):len(program.Env)], own...), cmd.Env...)
 			return proc, nil
 		},
 	}, nil
@@ -161,19 +218,11 @@ func (ps *Processes) environ() []string {
 	return os.Environ()
 }
 
-// process is the program at path, not started.
-func (ps *Processes) process(p addr.Provider, path string) *process {
-	proc := &process{
-		addr:    p,
-		path:    path,
-		version: versionIn(path),
-		done:    make(chan struct{}),
-	}
-	if ps.VersionOf != nil {
-		proc.version = ps.VersionOf(p)
-	}
-	if ps.Log != nil {
-		proc.log = unfailing(func(level, line string) { ps.Log(p, level, line) })
+// newProcess is a program, not started.
+func newProcess(program Program, log func(level, line string)) *process {
+	proc := &process{addr: program.Provider, path: program.Path, version: program.Version, done: make(chan struct{})}
+	if log != nil {
+		proc.log = unfailing(log)
 	}
 	proc.first = &firstLine{rest: newLines(proc.log), over: make(chan struct{})}
 	return proc

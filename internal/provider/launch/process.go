@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"google.golang.org/grpc"
+
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/provider/wire"
 	"github.com/lethe-iac/lethe/internal/subprocess"
@@ -218,6 +220,30 @@ func (f *firstLine) text() (string, bool) {
 	return string(bytes.TrimRight(f.buf, "\r")), f.newline || len(f.buf) == lineMax
 }
 
+// Program is one to start: all that another process needs to know to start it in the place of this one.
+type Program struct {
+	Provider addr.Provider
+	Path     string
+	Version  string        // for messages, "" if it is not known
+	Env      []string      // its variables, "name=value"
+	Plain    bool          // the connection has no TLS
+	Complete bool          // as in Processes
+	Timeout  time.Duration // for the program to make itself known
+
+	Running  string // where it listens, without TLS, if another program has started it: as "unix:/path"; "" if not
+	Protocol int    // major version that it speaks then
+}
+
+// Running is the process of a provider, and the connection to it.
+type Running struct {
+	Conn     grpc.ClientConnInterface
+	Protocol int             // major version
+	Ended    func() string   // as in wire.Options; nil: it cannot be said
+	Gone     <-chan struct{} // closed when it has ended; nil: it cannot be said
+	Way      Way             // for another process
+	Close    func()          // asks it to end, and kills it if it does not
+}
+
 // Reattach is a running provider process that another program started and will end.
 type Reattach struct {
 	Named addr.Provider // as the key has it, with the registry host that its user writes
@@ -255,4 +281,8 @@ type Processes struct {
 	Version string
 	// StartTime is how long a program may take to make itself known; 0: a minute.
 	StartTime time.Duration
+	// Through starts programs; nil: Start does.
+	Through func(ctx context.Context, program Program, log func(level, line string)) (*Running, error)
+	// Over says that no more are started, and all that Through has started have ended. May be nil.
+	Over func() error
 }

@@ -1,19 +1,13 @@
 package launch
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"net"
 	"slices"
-	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/provider"
-	"github.com/lethe-iac/lethe/internal/provider/rpc"
-	"github.com/lethe-iac/lethe/internal/provider/wire"
 )
 
 // ParseReattach reads the value of TF_REATTACH_PROVIDERS: processes by address of the provider.
@@ -82,15 +76,4 @@ func reattach(protocol string, major int, network, address string) (Reattach, er
 		err = fmt.Errorf("addresses of the network %q cannot be reached, only unix and tcp", network)
 	}
 	return Reattach{Major: major, Addr: a}, err
-}
-
-// attach connects to a running process, which Shutdown will leave running.
-func (ps *Processes) attach(ctx context.Context, p addr.Provider, r Reattach) (provider.Provider, error) {
-	within, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	conn, err := rpc.Dial(within, r.Addr, nil, wire.MaxMessage)
-	if err != nil {
-		return nil, diag.Errorf(title, "TF_REATTACH_PROVIDERS says that the provider %s is running, but it cannot be reached (%s). It may have ended since.", p, err)
-	}
-	return wire.Client(conn, r.Major, p, wire.Options{Terraform: ps.Version, Close: conn.Close}), nil
 }

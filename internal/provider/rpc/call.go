@@ -15,8 +15,8 @@ import (
 // and four for its length.
 const prefix = 5
 
-// Invoke makes a call. Request and answer are proto.Message; a request may also be nil, for an
-// empty one, and an answer a *[]byte, which gets it undecoded, or nil.
+// Invoke makes a call. Request and answer are proto.Message; a request may also be encoded already, as
+// []byte, or nil, for an empty one, and an answer a *[]byte, which gets it undecoded, or nil.
 func (c *Conn) Invoke(ctx context.Context, method string, request, answer any, _ ...grpc.CallOption) error {
 	s := streams.Get().(*stream)
 	if err := s.encode(request, c.max); err != nil {
@@ -56,7 +56,10 @@ func (c *Conn) Listen(ctx context.Context, method string, hear func(message []by
 // encode makes the request, with its prefix.
 func (s *stream) encode(request any, max int) error {
 	s.request = append(s.request[:0], 0, 0, 0, 0, 0)
-	if m, ok := request.(proto.Message); ok {
+	switch m := request.(type) {
+	case []byte:
+		s.request = append(s.request, m...)
+	case proto.Message:
 		var err error
 		if s.request, err = (proto.MarshalOptions{}).MarshalAppend(s.request, m); err != nil {
 			return status.Errorf(codes.Internal, "grpc: error while marshaling: %v", err)

@@ -8,25 +8,32 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/wire/wirepb"
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 )
 
 // ask makes one call. The answer is nil, which has no fields, where none came; what went wrong on the way is a
 // diagnostic like the provider's own.
 func ask[T any, R response[T]](ctx context.Context, c *client, m method, req proto.Message) (R, provider.Diags) {
-	resp, _, ds := effect[T, R](ctx, c, m, req)
+	resp, _, ds := effect[T, R](ctx, c, m, req, provider.Note{})
 	return resp, ds
 }
 
 // effect makes a call that makes something. It also says whether the call was made and no answer to
 // it can be read: what has become of it is not known then.
-func effect[T any, R response[T]](ctx context.Context, c *client, m method, req proto.Message) (resp R, unanswered bool, _ provider.Diags) {
+func effect[T any, R response[T]](ctx context.Context, c *client, m method, req proto.Message, note provider.Note) (resp R, unanswered bool, _ provider.Diags) {
 	begun := !c.lost.Load() && ctx.Err() == nil
 	resp = new(T)
-	if err := c.conn.Invoke(ctx, c.methods[m], req, resp); err != nil {
+	if err := c.conn.Invoke(ctx, c.methods[m], req, resp, Noted{Note: note}); err != nil {
 		return nil, begun && silent(err), provider.Diags{c.fault(ctx, m, err)}
 	}
 	return resp, false, c.diags(resp.GetDiagnostics())
+}
+
+// Noted is an option of a call: connections by way of another process keep the note there.
+type Noted struct {
+	grpc.EmptyCallOption
+	provider.Note
 }
 
 // Stop asks the provider to give up what it is doing.

@@ -65,14 +65,18 @@ func (c *client) Apply(ctx context.Context, r provider.ApplyRequest) (provider.A
 		PlannedPrivate:  r.Private,
 		PlannedIdentity: toIdentity(r.Identity),
 		ProviderMeta:    toDynamic(r.Meta),
-	})
+	}, r.Note)
+	return applied(resp, unanswered), ds
+}
+
+func applied(resp *wirepb.ApplyResourceChange_Response, unanswered bool) provider.ApplyResponse {
 	return provider.ApplyResponse{
 		State:       fromDynamic(resp.GetNewState()),
 		Private:     resp.GetPrivate(),
 		Identity:    fromIdentity(resp.GetNewIdentity()),
 		LegacyTypes: resp.GetLegacyTypeSystem(),
 		Unanswered:  unanswered,
-	}, ds
+	}
 }
 
 // Import looks an existing object up.

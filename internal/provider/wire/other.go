@@ -24,7 +24,7 @@ func (c *client) ReadData(ctx context.Context, r provider.DataRequest) (provider
 func (c *client) Open(ctx context.Context, r provider.OpenRequest) (provider.OpenResponse, provider.Diags) {
 	resp, unanswered, ds := effect[wirepb.OpenEphemeralResource_Response](ctx, c, openEphemeral, &wirepb.OpenEphemeralResource_Request{
 		TypeName: r.Type, Config: toDynamic(r.Config), ClientCapabilities: capabilities(r.Allow),
-	})
+	}, r.Note)
 	if resp == nil {
 		ds[0].Detail += " If it was opened by then, it stays open: what is needed to close it was not answered."
 	}

@@ -6,3 +6,9 @@ import "os"
 
 // Lock does nothing: there are no locks here.
 func Lock(*os.File) error { return nil }
+
+// Share does nothing.
+func Share(File) error { return nil }
+
+// Held reports false.
+func Held(File) bool { return false }

@@ -3,6 +3,7 @@
 package disk
 
 import (
+	"errors"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -16,4 +17,12 @@ func Lock(f *os.File) error {
 			return err
 		}
 	}
+}
+
+// Share takes part in a lock on an open file, which ends when all processes that take part have closed it.
+func Share(f File) error { return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) }
+
+// Held reports whether another takes part in a lock on an open file.
+func Held(f File) bool {
+	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK)
 }

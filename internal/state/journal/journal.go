@@ -109,6 +109,7 @@ type Header struct {
 	Run     string       `json:"run"`     // names the run
 	Version string       `json:"version"` // the program
 	Time    time.Time    `json:"time"`
+	Keeper  int          `json:"keeper,omitempty"` // the process that goes on with it should the run be lost; 0: none
 }
 
 // About is the header of a journal about a state as it was read, nil if there is none. lineage is

@@ -13,7 +13,7 @@ import (
 var errEncrypted = errors.New("the journal is encrypted, and no encryption is configured for the state beside it: configure the one that the run had")
 
 // newKey makes the key of a journal, and the payload of the record that has it; nil where nothing is encrypted.
-func newKey(s Sealing) (key cipher.AEAD, payload []byte, err error) {
+func newKey(s Sealing) (key, payload []byte, err error) {
 	if s == nil || !s.Encrypts() {
 		return nil, nil, nil
 	}
@@ -22,10 +22,14 @@ func newKey(s Sealing) (key cipher.AEAD, payload []byte, err error) {
 	if payload, err = s.Seal(context.Background(), raw); err != nil {
 		return nil, nil, err
 	}
-	return aead(raw), payload, nil
+	return raw, payload, nil
 }
 
+// aead is what encrypts under a key; nil for none.
 func aead(key []byte) cipher.AEAD {
+	if key == nil {
+		return nil
+	}
 	block, err := aes.NewCipher(key)
 	if err != nil {
 		panic(err) // it has 32 bytes
@@ -55,7 +59,7 @@ func sealed(key cipher.AEAD, k kind, number uint32, payload []byte) []byte {
 
 // opened finds the key of a journal and decrypts its records. Those that cannot be are left out, as damaged ones are; lost
 // says of how many bytes.
-func opened(list []record, s Sealing) (out []record, key cipher.AEAD, lost int, err error) {
+func opened(list []record, s Sealing) (out []record, key []byte, lost int, err error) {
 	if len(list) == 0 {
 		return nil, nil, 0, nil
 	}
@@ -75,7 +79,13 @@ func opened(list []record, s Sealing) (out []record, key cipher.AEAD, lost int, 
 	if len(raw) != 32 {
 		return nil, nil, 0, fmt.Errorf("its key has %d bytes instead of 32", len(raw))
 	}
-	key = aead(raw)
+	out, lost = decrypted(list, raw)
+	return out, raw, lost, nil
+}
+
+// decrypted is the records after the first, which has the key.
+func decrypted(list []record, raw []byte) (out []record, lost int) {
+	key := aead(raw)
 	for i, r := range list {
 		if i == 0 {
 			out = append(out, r)
@@ -93,5 +103,5 @@ func opened(list []record, s Sealing) (out []record, key cipher.AEAD, lost int, 
 		}
 		out = append(out, record{r.kind, r.number, plain})
 	}
-	return out, key, lost, nil
+	return out, lost
 }

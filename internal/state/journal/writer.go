@@ -28,6 +28,7 @@ type Writer struct {
 	file disk.File
 	key  cipher.AEAD   // what records are encrypted under; nil: they are not
 	ops  atomic.Uint64 // calls announced
+	done func(Op)      // see Options.Recorded
 
 	mu     sync.Mutex
 	number uint32 // of the next record
@@ -39,7 +40,7 @@ type Writer struct {
 
 	work chan struct{} // has an element when there is something to write, or to end
 	idle chan struct{} // has an element when no call is under way any more
-	done chan struct{} // closed when the goroutine has ended
+	over chan struct{} // closed when the goroutine has ended
 
 	// The goroutine's own.
 	spare      batch
@@ -60,9 +61,9 @@ type Recovery struct {
 	Missing  int             // records that could not be read
 	Written  bool            // the base holds all this already: the run was lost after writing it
 
-	key  cipher.AEAD // what its records are encrypted under; nil: they are not
-	next uint32      // the number of the next record
-	ops  Op          // the last one that was given
+	key  []byte // what its records are encrypted under; nil: they are not
+	next uint32 // the number of the next record
+	ops  Op     // the last one that was given
 }
 
 // batch is records that are written together.
@@ -78,6 +79,11 @@ type Options struct {
 	Now   func() time.Time // the clock
 	Seal  Sealing          // nil: the journal is in the clear
 	Carry []Unknown        // outcomes still unknown from earlier runs: they stay known until settled
+
+	// Kept gets the journal once it is begun, for a process that outlives this one: the key that its records are
+	// encrypted under, nil if they are not. Recorded gets each call whose result is durable. Both may be nil.
+	Kept     func(path string, key []byte)
+	Recorded func(Op)
 }
 
 // ErrExists says that there is a journal already. It has to be recovered, or put aside, first.
@@ -92,11 +98,11 @@ func Create(path string, h Header, o Options) (*Writer, error) {
 	if _, err := w.fs.Lstat(path); err == nil {
 		return nil, fmt.Errorf("%w: %s", ErrExists, path)
 	}
-	var err error
-	var sealedKey []byte
-	if w.key, sealedKey, err = newKey(o.Seal); err != nil {
+	raw, sealedKey, err := newKey(o.Seal)
+	if err != nil {
 		return nil, fmt.Errorf("the journal cannot be encrypted: %w", err)
 	}
+	w.key = aead(raw)
 	if w.file, err = disk.Append(w.fs, path); err != nil {
 		return nil, fmt.Errorf("the journal cannot be made: %w", err)
 	}
@@ -108,14 +114,23 @@ func Create(path string, h Header, o Options) (*Writer, error) {
 		w.fs.Remove(path)
 		return nil, fmt.Errorf("the journal cannot be made: %w", err)
 	}
-	go w.write()
+	w.begun(path, raw, o)
 	return w, nil
+}
+
+// begun has the journal in use from now on.
+func (w *Writer) begun(path string, key []byte, o Options) {
+	_ = disk.Share(w.file) // where there are no such locks, two runs are kept apart by that of the state
+	if o.Kept != nil {
+		o.Kept(path, key)
+	}
+	go w.write()
 }
 
 func newWriter(run string, o Options) *Writer {
 	w := &Writer{
-		fs: o.FS, run: run, now: o.Now,
-		work: make(chan struct{}, 1), idle: make(chan struct{}, 1), done: make(chan struct{}),
+		fs: o.FS, run: run, now: o.Now, done: o.Recorded,
+		work: make(chan struct{}, 1), idle: make(chan struct{}, 1), over: make(chan struct{}),
 	}
 	if w.fs == nil {
 		w.fs = disk.OS
@@ -130,13 +145,13 @@ func newWriter(run string, o Options) *Writer {
 // nothing that the journal is about, and opens leases. run names it.
 func (r *Recovery) Continue(path, run string, o Options) (*Writer, error) {
 	w := newWriter(run, o)
-	w.number, w.key = r.next, r.key
+	w.number, w.key = r.next, aead(r.key)
 	w.ops.Store(uint64(r.ops))
 	var err error
 	if w.file, err = w.fs.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0); err != nil {
 		return nil, fmt.Errorf("the journal cannot be written: %w", err)
 	}
-	go w.write()
+	w.begun(path, r.key, o)
 	return w, nil
 }
 
@@ -175,7 +190,12 @@ func (w *Writer) Later(over func(error), op Op, changed ...Change) {
 			return
 		}
 	}
-	w.add(resultRecord, op, encodeResult(op, changed), over)
+	w.add(resultRecord, op, encodeResult(op, changed), func(err error) {
+		if err == nil && op != 0 && w.done != nil {
+			w.done(op)
+		}
+		over(err)
+	})
 }
 
 // End says what the state is that now will be written in place of all this.
@@ -271,7 +291,7 @@ func signal(c chan struct{}) {
 
 // write writes what comes, until the writer is closed.
 func (w *Writer) write() {
-	defer close(w.done)
+	defer close(w.over)
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for range w.work {
@@ -379,11 +399,11 @@ func (w *Writer) Close() error {
 	w.closed = true
 	w.mu.Unlock()
 	if again {
-		<-w.done
+		<-w.over
 		return nil
 	}
 	signal(w.work)
-	<-w.done
+	<-w.over
 	err := w.file.Close()
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,0 +1,60 @@
+package devcmd
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+)
+
+// mermaid draws resources and what they refer to, or all declarations, as a flowchart of Mermaid.
+func mermaid(p *program.Program, all bool) string {
+	list := resourcesOf(p)
+	if all {
+		list = p.Decls()
+	}
+	number := map[program.Decl]int{}
+	resource := map[addr.Resource]program.Decl{}
+	for i, d := range list {
+		number[d.ID] = i
+		if d.Kind == program.Resource {
+			resource[d.Resource] = d.ID
+		}
+	}
+	var b strings.Builder
+	b.WriteString("flowchart RL\n")
+	module, indent, groups := (addr.Module{}), "  ", 0
+	group := func(m addr.Module) {
+		if !module.IsRoot() {
+			b.WriteString("  end\n")
+		}
+		if module, indent = m, "  "; !m.IsRoot() {
+			fmt.Fprintf(&b, "  subgraph m%d[%q]\n", groups, m.String())
+			indent, groups = "    ", groups+1
+		}
+	}
+	for _, d := range list {
+		label := d.String()
+		if !all {
+			label = d.Resource.Local()
+			if d.Module != module {
+				group(d.Module)
+			}
+		}
+		fmt.Fprintf(&b, "%sn%d[%q]\n", indent, number[d.ID], label)
+	}
+	group(addr.Module{})
+	for _, d := range list {
+		if all {
+			for _, r := range p.Refs(d.ID) {
+				fmt.Fprintf(&b, "  n%d --> n%d\n", number[d.ID], number[r.To])
+			}
+			continue
+		}
+		for _, to := range resourcesBehind(p, d.ID) {
+			fmt.Fprintf(&b, "  n%d --> n%d\n", number[d.ID], number[resource[to]])
+		}
+	}
+	return b.String()
+}

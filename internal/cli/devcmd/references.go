@@ -1,0 +1,46 @@
+package devcmd
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+)
+
+// resourcesOf are the resources that are declared, those of each module together.
+func resourcesOf(p *program.Program) []*program.Declaration {
+	var list []*program.Declaration
+	for _, d := range p.Decls() {
+		if d.Kind == program.Resource {
+			list = append(list, d)
+		}
+	}
+	slices.SortFunc(list, func(a, b *program.Declaration) int {
+		return cmp.Or(strings.Compare(a.Module.String(), b.Module.String()), strings.Compare(a.Resource.Local(), b.Resource.Local()))
+	})
+	return list
+}
+
+// resourcesBehind are the resources that a declaration refers to, through values.
+func resourcesBehind(p *program.Program, d program.Decl) []addr.Resource {
+	var out []addr.Resource
+	seen := map[program.Decl]bool{d: true}
+	var walk func(program.Decl)
+	walk = func(d program.Decl) {
+		for _, r := range p.Refs(d) {
+			if seen[r.To] {
+				continue
+			}
+			seen[r.To] = true
+			if to := p.Decls()[r.To]; to.Kind == program.Resource {
+				out = append(out, to.Resource)
+			} else {
+				walk(r.To)
+			}
+		}
+	}
+	walk(d)
+	return out
+}

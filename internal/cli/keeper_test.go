@@ -1,0 +1,285 @@
+//go:build linux
+
+package cli_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A process is in a group of its own, which can be killed.
+func init() { ownGroup = &syscall.SysProcAttr{Setpgid: true} }
+
+// twoLeases are open from the first object to the last, one obtained with the other.
+const twoLeases = `
+ephemeral "playground_lease" "a" {
+  name = "a"
+}
+ephemeral "playground_lease" "b" {
+  name = "b-${ephemeral.playground_lease.a.id}"
+}
+resource "playground_secret" "s" {
+  name      = "s"
+  secret_wo = ephemeral.playground_lease.b.token
+}
+resource "playground_thing" "t" {
+  count      = 60
+  name       = "t-${count.index}"
+  delay      = "10ms"
+  depends_on = [playground_secret.s]
+}
+resource "playground_secret" "u" {
+  name       = "u"
+  depends_on = [playground_thing.t]
+  secret_wo  = ephemeral.playground_lease.b.token
+}
+`
+
+// TestLostEngine kills the program at random and at chosen moments, alone or with all of its group. Afterwards no lease
+// is open, every object that was made is in the state, and the next plan has nothing to warn of.
+func TestLostEngine(t *testing.T) {
+	times := 2
+	if os.Getenv("LETHE_LONG") != "" {
+		times = 150
+	}
+	for name, words := range map[string][]string{
+		"opening": {"OpenEphemeralResource", `"phase":"begin"`}, "open": {"OpenEphemeralResource", `"end"`},
+		"making": {"ApplyResourceChange", `"phase":"begin"`}, "made": {"ApplyResourceChange", "playground_thing", `"end"`},
+		"closing": {"CloseEphemeralResource", `"phase":"begin"`}, "random": {"OpenEphemeralResource"},
+	} {
+		for n := range times {
+			t.Run(fmt.Sprint(name, n), func(t *testing.T) {
+				t.Parallel()
+				p := newProcess(t, twoLeases)
+				s := p.start("apply", "-auto-approve", "-parallelism=4")
+				p.seen(words...)
+				if name == "random" {
+					time.Sleep(rand.N(600 * time.Millisecond))
+				}
+				p.unseen(s.keeper(t))
+				if n%2 == 0 {
+					s.cmd.Process.Kill()
+				} else {
+					syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
+				}
+				_, out := s.wait()
+				code, next := p.run("plan", "-no-color")
+				if code != 0 || strings.Contains(next, "Outcome unknown") || strings.Contains(next, "Leases left open") || strings.Contains(next, "damaged") {
+					t.Errorf("the next plan, exit code %d:\n%s", code, next)
+				}
+				p.whole(t)
+				p.forgotten(out + next)
+			})
+		}
+	}
+}
+
+// TestLostKeeper kills the keeper, and its providers with it: what is open is closed through another one, and calls
+// without an answer are named.
+func TestLostKeeper(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, twoLeases)
+	s := p.start("apply", "-auto-approve", "-parallelism=4")
+	p.seen("ApplyResourceChange", "playground_thing", `"end"`)
+	syscall.Kill(s.keeper(t), syscall.SIGKILL)
+	code, out := s.wait()
+	if code != 1 || strings.Count(out, "Warning: The keeper was lost") != 1 || strings.Contains(out, "left open") {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+	if left, _ := os.ReadDir(filepath.Join(p.dir, ".cloud/leases")); len(left) > 0 {
+		t.Errorf("%d leases are left open:\n%s", len(left), out)
+	}
+	p.known(t)
+	p.forgotten(out)
+}
+
+// TestLostBoth kills both: the next command names what they had under way, and what was open.
+func TestLostBoth(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, twoLeases)
+	s := p.start("apply", "-auto-approve", "-parallelism=4")
+	p.seen("ApplyResourceChange", "playground_thing", `"end"`)
+	keeper := s.keeper(t)
+	s.cmd.Process.Kill()
+	syscall.Kill(keeper, syscall.SIGKILL)
+	_, out := s.wait()
+	next := p.known(t)
+	for _, lease := range []string{"a", "b"} {
+		if !strings.Contains(next, "ephemeral.playground_lease."+lease+" of lethe/playground") {
+			t.Errorf("the lease is not named:\n%s", next)
+		}
+	}
+	p.forgotten(out + next)
+}
+
+// TestHungCallOfLostEngine: the keeper waits for a call that changes something, and the next command for the keeper;
+// once that is asked to end, it gives the call up.
+func TestHungCallOfLostEngine(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, lease+`
+variable "rule" { default = "Apply=hang" }
+resource "rogue_thing" "a" {
+  name      = "a"
+  secret_wo = ephemeral.playground_lease.l.token
+  misbehave = var.rule
+}
+`)
+	s := p.start("apply", "-auto-approve")
+	p.seen("ApplyResourceChange", `"phase":"begin"`)
+	keeper := s.keeper(t)
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE} {
+		syscall.Kill(keeper, sig) // which says nothing while the engine lives
+	}
+	s.cmd.Process.Kill()
+	_, out := s.wait()
+	waits := p.start("plan", "-no-color", "-var=rule=")
+	time.Sleep(200 * time.Millisecond)
+	syscall.Kill(keeper, syscall.SIGTERM)
+	code, next := waits.wait()
+	if code != 0 || !strings.Contains(next, `rogue_thing.a: the outcome of "create" is unknown`) || strings.Contains(next, "Leases left open") {
+		t.Errorf("the next plan, exit code %d:\n%s", code, next)
+	}
+	if left, _ := os.ReadDir(filepath.Join(p.dir, ".cloud/leases")); len(left) > 0 {
+		t.Errorf("%d leases are left open:\n%s", len(left), next)
+	}
+	p.forgotten(out + next)
+}
+
+// TestCrashedProviderClosesLeases: a provider that dies with a lease open is started again to close it, with a keeper
+// and without.
+func TestCrashedProviderClosesLeases(t *testing.T) {
+	for _, env := range []string{"LETHE_KEEPER=on", "LETHE_KEEPER=off"} {
+		t.Run(env, func(t *testing.T) {
+			t.Parallel()
+			p := newProcess(t, `
+provider "rogue" {
+  token = "configured"
+}
+ephemeral "rogue_lease" "l" {
+  name = "l"
+}
+resource "rogue_thing" "a" {
+  name      = "a"
+  secret_wo = ephemeral.rogue_lease.l.token
+  misbehave = "Apply=exit:3"
+}
+`, env)
+			code, out := p.run("apply", "-auto-approve")
+			left, _ := os.ReadDir(filepath.Join(p.dir, ".cloud/leases"))
+			if code != 1 || len(left) > 0 || strings.Contains(out, "left open") || !strings.Contains(out, "ephemeral.rogue_lease.l: Closing complete") {
+				t.Errorf("exit code %d, %d leases are open:\n%s", code, len(left), out)
+			}
+			p.forgotten(out)
+		})
+	}
+}
+
+// TestNoKeeper: commands that can change and open nothing have none.
+func TestNoKeeper(t *testing.T) {
+	for name, c := range map[string]struct {
+		config string
+		args   []string
+		env    string
+		want   bool
+	}{
+		"plan":                {"", []string{"plan"}, "", false},
+		"plan with ephemeral": {lease, []string{"plan"}, "", true},
+		"apply":               {"", []string{"apply", "-auto-approve"}, "", true},
+		"switched off":        {lease, []string{"apply", "-auto-approve"}, "LETHE_KEEPER=off", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newProcess(t, c.config+`
+resource "rogue_thing" "a" {
+  name      = "a"
+  misbehave = "Plan=hang"
+}
+`, c.env)
+			s := p.start(c.args...)
+			p.seen("PlanResourceChange", `"phase":"begin"`)
+			if got := s.child("_keep") != 0; got != c.want {
+				t.Errorf("a keeper: %v", got)
+			}
+			s.cmd.Process.Kill()
+			s.wait()
+		})
+	}
+}
+
+// child is a process that this one has started, by the end of its arguments; 0 if there is none.
+func (s *started) child(last string) int {
+	all, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, stat := range all {
+		text, _ := os.ReadFile(stat)
+		_, rest, _ := strings.Cut(string(text), ") ")
+		args, _ := os.ReadFile(filepath.Join(filepath.Dir(stat), "cmdline"))
+		if f := strings.Fields(rest); len(f) > 1 && f[1] == strconv.Itoa(s.cmd.Process.Pid) && bytes.HasSuffix(args, []byte("\x00"+last+"\x00")) {
+			id, _ := strconv.Atoi(filepath.Base(filepath.Dir(stat)))
+			return id
+		}
+	}
+	return 0
+}
+
+// keeper is the process that keeps the providers of this one.
+func (s *started) keeper(t *testing.T) int {
+	t.Helper()
+	id := s.child("_keep")
+	if id == 0 {
+		t.Fatal("there is no keeper")
+	}
+	return id
+}
+
+// unseen fails the test if others can see a secret of a process.
+func (p *process) unseen(id int) {
+	p.t.Helper()
+	for _, name := range []string{"environ", "cmdline"} {
+		if text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/%s", id, name)); bytes.Contains(text, []byte(canary)) {
+			p.t.Errorf("a secret is in the %s of the keeper", name)
+		}
+	}
+}
+
+// whole fails the test if a lease is open, or if what exists is not what the state has.
+func (p *process) whole(t *testing.T) {
+	t.Helper()
+	if left, _ := os.ReadDir(filepath.Join(p.dir, ".cloud/leases")); len(left) > 0 {
+		t.Errorf("%d leases are left open", len(left))
+	}
+	code, out := p.run("apply", "-auto-approve", "-no-color")
+	if code != 0 {
+		t.Errorf("the next apply:\n%s", out)
+	}
+	made, _ := filepath.Glob(filepath.Join(p.dir, ".cloud/playground_*.json"))
+	if _, list := p.run("state", "list"); len(made) != 62 || strings.Count(list, "\n") != 62 {
+		t.Errorf("%d objects exist, the state has:\n%s", len(made), list)
+	}
+}
+
+// known fails the test if something exists that neither the state has nor the next plan names, and gives what that
+// said.
+func (p *process) known(t *testing.T) string {
+	t.Helper()
+	made := p.settled()
+	code, next := p.run("plan", "-no-color")
+	if code != 0 {
+		t.Errorf("the next plan:\n%s", next)
+	}
+	_, list := p.run("state", "pull")
+	for _, name := range made {
+		n, is := strings.CutPrefix(name, "t-")
+		if is && !strings.Contains(list, `"`+name+`"`) && !strings.Contains(next, "playground_thing.t["+n+"]: the outcome") {
+			t.Errorf("%s was made and is lost", name)
+		}
+	}
+	return next
+}

@@ -1,0 +1,230 @@
+package keeper
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/launch"
+	"github.com/lethe-iac/lethe/internal/state/journal"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// served is a provider that runs.
+type served struct {
+	*launch.Running
+	program launch.Program
+	end     func()
+	asked   provider.Provider // to ask it for more than calls that pass; nil before that
+}
+
+// lease is something that a provider has opened.
+type lease struct {
+	provider *served
+	typ      string
+	private  []byte
+	op       journal.Op // its number in the journal, 0 if it is in none
+	name     string     // its address
+	opened   [2][]byte  // request and answer
+}
+
+// book has the leases that are open, in the order in which they were opened. It knows of them by the calls that pass,
+// whose messages are the same in both versions of the protocol.
+type book struct {
+	mu   sync.Mutex
+	open []*lease
+	over []journal.Op // those that are closed, or never were open
+	left []string     // addresses of those whose closing was given up
+}
+
+// effect is what a call does.
+type effect uint8
+
+const (
+	none    effect = iota // nothing that lasts
+	changes               // something real
+	opens
+	renews
+	closes
+)
+
+func effectOf(method string) effect {
+	switch _, name, _ := strings.Cut(method[1:], "/"); name {
+	case "ApplyResourceChange":
+		return changes
+	case "OpenEphemeralResource":
+		return opens
+	case "RenewEphemeralResource":
+		return renews
+	case "CloseEphemeralResource":
+		return closes
+	}
+	return none
+}
+
+// note takes note of a call that was answered. A lease whose provider has failed to close it is the engine's to
+// report, which asked for it.
+func (b *book) note(p *served, r *request, answer []byte) {
+	typ := string(field(r.body, 1))
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch effectOf(r.method) {
+	case opens:
+		// A provider that had errors may have opened something all the same. It answers with what was opened.
+		private := field(answer, 4)
+		if private == nil && hasError(answer) {
+			b.end(r.op)
+			return
+		}
+		b.open = append(b.open, &lease{p, typ, private, r.op, string(r.note), [2][]byte{r.body, answer}})
+	case renews:
+		if l := b.find(p, typ, field(r.body, 2)); l != nil && !hasError(answer) {
+			if private := field(answer, 3); private != nil {
+				l.private = private
+			}
+		}
+	case closes:
+		if l := b.find(p, typ, field(r.body, 2)); l != nil {
+			b.drop(l)
+			if !hasError(answer) {
+				b.end(l.op)
+			}
+		}
+	}
+}
+
+// giveUp takes a lease out whose closing the engine did not wait for: it has had its time.
+func (b *book) giveUp(p *served, r *request) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if l := b.find(p, string(field(r.body, 1)), field(r.body, 2)); l != nil {
+		b.drop(l)
+		b.left = append(b.left, l.name)
+	}
+}
+
+// names are the addresses of what is open.
+func (b *book) names() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	names := append([]string{}, b.left...)
+	for _, l := range b.open {
+		names = append(names, l.name)
+	}
+	return names
+}
+
+// find finds a lease by what its provider is asked with, which may be another process than the one that opened it.
+func (b *book) find(p *served, typ string, private []byte) *lease {
+	for _, l := range slices.Backward(b.open) {
+		if l.provider.program.Provider == p.program.Provider && l.typ == typ && bytes.Equal(l.private, private) {
+			return l
+		}
+	}
+	return nil
+}
+
+func (b *book) end(op journal.Op) {
+	if op != 0 {
+		b.over = append(b.over, op)
+	}
+}
+
+func (b *book) drop(l *lease) {
+	b.open = slices.DeleteFunc(b.open, func(x *lease) bool { return x == l })
+}
+
+// leases are those that are open, the last one first.
+func (b *book) leases() []*lease {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := slices.Clone(b.open)
+	slices.Reverse(all)
+	return all
+}
+
+// begin forgets the numbers that leases have in a journal: another one begins, or none.
+func (b *book) begin() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.over = nil
+	for _, l := range b.open {
+		l.op = 0
+	}
+}
+
+// ended gives the numbers of those that are over.
+func (b *book) ended(f func(journal.Op)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, op := range b.over {
+		f(op)
+	}
+}
+
+// closed takes a lease out.
+func (b *book) closed(l *lease) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.drop(l)
+	b.end(l.op)
+}
+
+// closing is the request that closes a lease.
+func (l *lease) closing() []byte {
+	out := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), []byte(l.typ))
+	if l.private != nil {
+		out = protowire.AppendBytes(protowire.AppendTag(out, 2, protowire.BytesType), l.private)
+	}
+	return out
+}
+
+// field is the last value of a message's field of bytes, nil if there is none.
+func field(message []byte, number protowire.Number) (value []byte) {
+	fields(message, func(n protowire.Number, v []byte) {
+		if n == number {
+			value = append([]byte{}, v...)
+		}
+	})
+	return value
+}
+
+// hasError reports whether there is an error among an answer's diagnostics: its field 1, whose field 1 is the
+// severity, where 1 is an error.
+func hasError(answer []byte) (found bool) {
+	fields(answer, func(n protowire.Number, d []byte) {
+		for n == 1 && len(d) > 0 {
+			num, typ, tag := protowire.ConsumeTag(d)
+			size := protowire.ConsumeFieldValue(num, typ, d[max(tag, 0):])
+			if tag < 0 || size < 0 {
+				return
+			}
+			if v, _ := protowire.ConsumeVarint(d[tag:]); num == 1 && typ == protowire.VarintType && v == 1 {
+				found = true
+			}
+			d = d[tag+size:]
+		}
+	})
+	return found
+}
+
+// fields goes through the fields of bytes of a message, as far as it can be read.
+func fields(message []byte, do func(protowire.Number, []byte)) {
+	for len(message) > 0 {
+		num, typ, tag := protowire.ConsumeTag(message)
+		if tag < 0 {
+			return
+		}
+		size := protowire.ConsumeFieldValue(num, typ, message[tag:])
+		if size < 0 {
+			return
+		}
+		if typ == protowire.BytesType {
+			v, _ := protowire.ConsumeBytes(message[tag:])
+			do(num, v)
+		}
+		message = message[tag+size:]
+	}
+}

@@ -1,0 +1,377 @@
+//go:build unix
+
+package keeper
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/launch"
+	"github.com/lethe-iac/lethe/internal/provider/providertest"
+	"github.com/lethe-iac/lethe/internal/provider/wire/wiretest"
+	"github.com/lethe-iac/lethe/internal/secret"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/disk"
+	"github.com/lethe-iac/lethe/internal/state/journal"
+)
+
+// world is an engine and its keeper, in one process, with a provider that listens at a socket.
+type world struct {
+	t        *testing.T
+	fake     *providertest.Fake
+	keeper   *Keeper
+	provider provider.Provider
+	journal  *journal.Writer
+	path     string
+	stop     chan os.Signal
+	over     chan struct{} // closed when the keeper has ended
+	lost     atomic.Int32  // keepers
+
+	mu       sync.Mutex
+	asked    []string // of what makes records
+	refuse   bool     // it makes none
+	recorded []string // secrets that it knew
+}
+
+func newWorld(t *testing.T) *world {
+	w := &world{t: t, path: filepath.Join(t.TempDir(), "journal"), stop: make(chan os.Signal)}
+	w.fake = &providertest.Fake{
+		OnOpen: func(_ context.Context, r provider.OpenRequest) (provider.OpenResponse, provider.Diags) {
+			return provider.OpenResponse{Private: []byte("private of " + r.Type)}, nil
+		},
+		OnApply: func(_ context.Context, r provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
+			return provider.ApplyResponse{State: r.Planned}, nil
+		},
+	}
+	socket := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &wiretest.Server{Major: 6, Provider: w.fake}
+	server.Start(l)
+	t.Cleanup(server.Kill)
+	w.keeper = New(Options{Spawn: w.spawn, Secrets: &secret.Set{}, Lost: func(error) { w.lost.Add(1) }})
+	processes := &launch.Processes{
+		Through:  w.keeper.Start,
+		Reattach: map[addr.Provider]launch.Reattach{addr.Default("x"): {Major: 6, Addr: l.Addr()}},
+	}
+	if w.provider, err = processes.Start(context.Background(), addr.Default("x")); err != nil {
+		t.Fatal(err)
+	}
+	h := journal.About(nil, "lineage", "run", "test")
+	h.Keeper = os.Getpid()
+	if w.journal, err = journal.Create(w.path, h, journal.Options{Kept: w.keeper.Begun, Recorded: w.keeper.Recorded}); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (w *world) spawn() (*Process, error) {
+	ours, theirs, err := pair()
+	if err != nil {
+		return nil, err
+	}
+	defer ours.Close()
+	defer theirs.Close()
+	engine, err := net.FileConn(ours)
+	if err != nil {
+		return nil, err
+	}
+	keeper, err := net.FileConn(theirs)
+	over := make(chan struct{})
+	w.over = over
+	go func() {
+		defer close(over)
+		_ = Serve(keeper, func(_ provider.Provider, s *secret.Set) Late { return late{w, s} }, w.stop)
+		keeper.Close()
+	}()
+	return &Process{Conn: engine, ID: os.Getpid(), Ended: over}, err
+}
+
+// late records that an object is there, under the name that the note has.
+type late struct {
+	w       *world
+	secrets *secret.Set
+}
+
+func (l late) Record(_ context.Context, note, _, _ []byte) ([]journal.Change, bool) {
+	l.w.mu.Lock()
+	defer l.w.mu.Unlock()
+	l.w.asked = append(l.w.asked, string(note))
+	if l.secrets.Has("a-secret-of-the-run") {
+		l.w.recorded = append(l.w.recorded, string(note))
+	}
+	return []journal.Change{{Object: object(string(note)), Entry: entry}}, !l.w.refuse
+}
+
+func (l late) Learn(context.Context, []byte, []byte) bool { return true }
+
+var entry = &state.Entry{Attrs: []byte("{}"), Provider: addr.ProviderInstance{ProviderConfig: addr.ProviderConfig{Provider: addr.Default("x")}}}
+
+func object(name string) addr.Object {
+	return addr.Resource{Mode: addr.Managed, Type: "x", Name: name}.In(addr.ModuleInstance{}).Instance(addr.NoKey).Current()
+}
+
+func (w *world) intend(name string) journal.Op {
+	w.t.Helper()
+	op, err := w.journal.Intent(journal.Intent{Object: object(name), Action: "create", Provider: entry.Provider})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return op
+}
+
+func (w *world) apply(op journal.Op, name string) provider.Diags {
+	note := provider.Note{Call: uint64(op), Rest: func() []byte { return []byte(name) }}
+	_, ds := w.provider.Apply(context.Background(), provider.ApplyRequest{Type: "x", Planned: provider.Dynamic{Msgpack: []byte{0x80}}, Note: note})
+	return ds
+}
+
+func (w *world) open(name string) {
+	w.t.Helper()
+	o := addr.Resource{Mode: addr.Ephemeral, Type: name, Name: "l"}.In(addr.ModuleInstance{}).Instance(addr.NoKey).Current()
+	op, err := w.journal.Opening(o, addr.Default("x"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	note := provider.Note{Call: uint64(op), Rest: func() []byte { return []byte(o.String()) }}
+	if _, ds := w.provider.Open(context.Background(), provider.OpenRequest{Type: name, Note: note}); ds.HasErrors() {
+		w.t.Fatal(ds)
+	}
+}
+
+// lose ends the engine without a word.
+func (w *world) lose() {
+	w.keeper.now.link.conn.Close()
+}
+
+// recovered is what the journal has when the keeper has ended.
+func (w *world) recovered() *journal.Recovery {
+	w.t.Helper()
+	select {
+	case <-w.over:
+	case <-time.After(time.Minute):
+		w.t.Fatal("the keeper goes on")
+	}
+	w.journal.Close()
+	if journal.Held(disk.OS, w.path) {
+		w.t.Error("the journal is still held")
+	}
+	r, err := journal.Recover(disk.OS, w.path, nil, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r
+}
+
+// closed are the leases that the provider was asked to close, in that order.
+func (w *world) closed() (out []string) {
+	for _, c := range w.fake.Calls() {
+		if strings.HasPrefix(c, "CloseLease") {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Calls under way end, what they changed is recorded, and leases are closed, the last one first and with the private
+// data of the last renewal.
+func TestLostEngine(t *testing.T) {
+	w := newWorld(t)
+	release := make(chan struct{})
+	made := w.fake.OnApply
+	w.fake.OnApply = func(ctx context.Context, r provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
+		<-release
+		return made(ctx, r)
+	}
+	var private []string
+	w.fake.OnCloseLease = func(_ context.Context, _ string, p []byte) provider.Diags {
+		private = append(private, string(p))
+		return nil
+	}
+	w.fake.OnRenew = func(context.Context, string, []byte) (provider.RenewResponse, provider.Diags) {
+		return provider.RenewResponse{Private: []byte("renewed")}, nil
+	}
+	w.open("one")
+	w.open("two")
+	w.open("three")
+	if _, ds := w.provider.Renew(context.Background(), "two", []byte("private of two")); ds.HasErrors() {
+		t.Fatal(ds)
+	}
+	if ds := w.provider.CloseLease(context.Background(), "three", []byte("private of three")); ds.HasErrors() {
+		t.Fatal(ds)
+	}
+	w.keeper.o.Secrets.Add("a-secret-of-the-run", secret.Origin{Addr: "var.a", Kind: secret.EphemeralVariable})
+	op, never := w.intend("a"), w.intend("never")
+	go w.apply(op, "a")
+	for w.fake.Count("Apply x") == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	w.lose()
+	close(release)
+	r := w.recovered()
+	if len(r.Unknown)+len(r.Leases) > 0 || r.Snapshot.Len() != 1 || r.Snapshot.Get(object("a")) == nil || never == 0 {
+		t.Errorf("unknown %v, leases %v, %d objects", r.Unknown, r.Leases, r.Snapshot.Len())
+	}
+	if want := []string{"private of three", "renewed", "private of one"}; !slices.Equal(private, want) {
+		t.Errorf("closed with %q", private)
+	}
+	if !slices.Equal(w.recorded, []string{"a"}) {
+		t.Error("a secret that the run knew was not known when its record was made")
+	}
+}
+
+// What the engine has recorded is not recorded again, and what must not be recorded is left unknown.
+func TestRecords(t *testing.T) {
+	w := newWorld(t)
+	a, b := w.intend("a"), w.intend("b")
+	for op, name := range map[journal.Op]string{a: "a", b: "b"} {
+		if ds := w.apply(op, name); ds.HasErrors() {
+			t.Fatal(ds)
+		}
+	}
+	w.refuse = true
+	done := make(chan error)
+	w.journal.Later(func(err error) { done <- err }, a, journal.Change{Object: object("a"), Entry: entry})
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	w.lose()
+	r := w.recovered()
+	if !slices.Equal(w.asked, []string{"b"}) || len(r.Unknown) != 1 || r.Unknown[0].Object != object("b") || r.Snapshot.Len() != 1 {
+		t.Errorf("asked for %v, unknown %v, %d objects", w.asked, r.Unknown, r.Snapshot.Len())
+	}
+}
+
+// A keeper that is asked to end, once its engine is lost, gives up what it waits for.
+func TestAskedToEnd(t *testing.T) {
+	w := newWorld(t)
+	w.fake.OnApply = func(ctx context.Context, r provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
+		<-ctx.Done()
+		return provider.ApplyResponse{}, nil
+	}
+	w.open("one")
+	op := w.intend("a")
+	go w.apply(op, "a")
+	for w.fake.Count("Apply x") == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	w.lose()
+	for ended := false; !ended; { // what comes before the engine is lost says nothing
+		select {
+		case w.stop <- os.Interrupt:
+		case <-w.over:
+			ended = true
+		}
+	}
+	if r := w.recovered(); len(r.Unknown) != 1 || len(r.Leases) != 0 || len(w.closed()) != 1 {
+		t.Errorf("unknown %v, leases %v, closed %v", r.Unknown, r.Leases, w.closed())
+	}
+}
+
+// An engine that ends hears what could not be closed.
+func TestPart(t *testing.T) {
+	w := newWorld(t)
+	w.fake.OnCloseLease = func(_ context.Context, typ string, _ []byte) provider.Diags {
+		if typ == "two" {
+			return provider.Diags{diag.Errorf("Not closed", "It stays.")}
+		}
+		return nil
+	}
+	w.open("one")
+	w.open("two")
+	open, ok := w.keeper.Part(time.Minute)
+	if want := []string{"ephemeral.two.l"}; !ok || !slices.Equal(open, want) {
+		t.Errorf("%q is open, %v", open, ok)
+	}
+	w.keeper.Begun("", nil)
+	if err := w.keeper.Close(); err != nil {
+		t.Error(err)
+	}
+	if w.lost.Load() != 0 {
+		t.Error("it was lost")
+	}
+	w.recovered()
+}
+
+// A closing that the engine has given up is not tried again, and is named.
+func TestClosingGivenUp(t *testing.T) {
+	w := newWorld(t)
+	w.fake.OnCloseLease = func(ctx context.Context, _ string, _ []byte) provider.Diags {
+		<-ctx.Done()
+		return nil
+	}
+	w.open("one")
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	if ds := w.provider.CloseLease(ctx, "one", []byte("private of one")); !ds.HasErrors() {
+		t.Error("it was closed")
+	}
+	open, ok := w.keeper.Part(time.Minute)
+	if want := []string{"ephemeral.one.l"}; !ok || !slices.Equal(open, want) || len(w.closed()) != 1 {
+		t.Errorf("%q is open, %v, closed %v", open, ok, w.closed())
+	}
+	w.lose()
+	if r := w.recovered(); len(r.Leases) != 1 {
+		t.Errorf("named are %v", r.Leases)
+	}
+}
+
+// A lost keeper is reported, its calls fail as those of a provider that has crashed, and the next provider gets another
+// one, which has nothing to withdraw.
+func TestLostKeeper(t *testing.T) {
+	w := newWorld(t)
+	w.open("one")
+	first := w.keeper.now
+	w.stop = make(chan os.Signal)
+	first.link.conn.(*net.UnixConn).CloseRead() // as if nothing came any more
+	<-first.over
+	if ds := w.apply(w.intend("a"), "a"); !ds.HasErrors() || !strings.Contains(ds[0].Detail, "The provider's process ended (with the process that keeps providers)") {
+		t.Errorf("%v", ds)
+	}
+	if c, ok := w.provider.(provider.Crasher); !ok || !c.Lost() {
+		t.Error("the provider is not lost")
+	}
+	for w.lost.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if w.keeper.peer() == first || w.lost.Load() != 1 {
+		t.Errorf("the same keeper goes on, %d were lost", w.lost.Load())
+	}
+}
+
+// Without a process, providers are started as if there were none.
+func TestNoProcess(t *testing.T) {
+	var why error
+	k := New(Options{Spawn: func() (*Process, error) { return nil, fmt.Errorf("none today") }, Lost: func(err error) { why = err }})
+	if k.peer() != nil || why == nil || k.peer() != nil || k.ID() != 0 || k.Close() != nil {
+		t.Errorf("%v", why)
+	}
+}
+
+// Requests are read as they were written, and no bytes are too few.
+func FuzzRequest(f *testing.F) {
+	r := request{provider: 7, op: 9, method: "/tfplugin6.Provider/ReadResource", note: []byte("note"), body: []byte("body")}
+	f.Add(append(r.head(), r.body...))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, ok := readRequest(data)
+		if ok && string(append(r.head(), r.body...)) != string(data) {
+			t.Errorf("%q is not %q", append(r.head(), r.body...), data)
+		}
+		field(data, 1)
+		hasError(data)
+	})
+}

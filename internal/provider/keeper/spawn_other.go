@@ -1,0 +1,19 @@
+//go:build !unix
+
+package keeper
+
+import "errors"
+
+// Supported says that there can be a keeper on this system.
+const Supported = false
+
+// Argument is the only argument of a process that is to be a keeper.
+const Argument = "_keep"
+
+var errUnsupported = errors.New("there are no keepers on this system")
+
+// Spawn fails.
+func Spawn(string, []string) (*Process, error) { return nil, errUnsupported }
+
+// Main fails.
+func Main(Lates) error { return errUnsupported }

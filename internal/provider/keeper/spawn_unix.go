@@ -1,0 +1,95 @@
+//go:build unix
+
+package keeper
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime/debug"
+	"slices"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/lethe-iac/lethe/internal/subprocess"
+)
+
+// Supported says that there can be a keeper on this system.
+const Supported = true
+
+// Argument is the only argument of a process that is to be a keeper. No command has that name.
+const Argument = "_keep"
+
+// socket is the number of the descriptor that a keeper finds its engine at.
+const socket = 3
+
+// needed are the variables of a keeper: those of providers come with them.
+var needed = []string{"PATH", "HOME", "TMPDIR", "GODEBUG", "GOMEMLIMIT"}
+
+// Spawn starts a keeper: this program again. name is what the process is called, env the engine's environment.
+func Spawn(name string, env []string) (*Process, error) {
+	self, err := program()
+	if err != nil {
+		return nil, err
+	}
+	ours, theirs, err := pair()
+	if err != nil {
+		return nil, fmt.Errorf("no socket could be made: %w", err)
+	}
+	defer ours.Close()
+	defer theirs.Close()
+	cmd := exec.Command(self, Argument)
+	cmd.Args[0] = name
+	cmd.Env = subprocess.Environ(env, func(name string) bool { return !slices.Contains(needed, name) })
+	cmd.ExtraFiles = []*os.File{theirs} // the first is number 3
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		close(ended)
+	}()
+	c, err := net.FileConn(ours)
+	return &Process{Conn: c, ID: cmd.Process.Pid, Ended: ended}, err
+}
+
+// pair makes a socket pair that only the process inherits that is given an end of it.
+func pair() (a, b *os.File, err error) {
+	syscall.ForkLock.RLock()
+	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	if err == nil {
+		unix.CloseOnExec(ends[0])
+		unix.CloseOnExec(ends[1])
+	}
+	syscall.ForkLock.RUnlock()
+	if err != nil {
+		return nil, nil, err
+	}
+	return os.NewFile(uintptr(ends[0]), "keeper"), os.NewFile(uintptr(ends[1]), "engine"), nil
+}
+
+// gcPercent is how much garbage there may be in a keeper: it has little to do, and is to be small.
+const gcPercent = 50
+
+// Main is a keeper's process.
+func Main(late Lates) error {
+	debug.SetGCPercent(gcPercent)
+	// Nothing but the engine ends a keeper. The signals are taken, and not ignored: providers would ignore them, too.
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, syscall.SIGTERM)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGQUIT)
+	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
+	hide()
+	file := os.NewFile(socket, "engine")
+	c, err := net.FileConn(file)
+	if err != nil {
+		return err
+	}
+	file.Close()
+	return Serve(c, late, stop)
+}

@@ -1,0 +1,92 @@
+package journal
+
+import (
+	"io"
+	"os"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/state/disk"
+)
+
+// Share opens the journal of another process that runs, to Resume it should that be lost. While it is open it is
+// Held.
+func Share(fsys disk.FS, path string) (disk.File, error) {
+	f, err := fsys.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+	if err == nil {
+		_ = disk.Share(f)
+	}
+	return f, err
+}
+
+// Held reports whether a process has the journal at path in use: the run that began it, or one that outlives that. It
+// reports false where files have no locks.
+func Held(fsys disk.FS, path string) bool {
+	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return disk.Held(f)
+}
+
+// Resumed is the journal of a run that was lost, to go on with.
+type Resumed struct {
+	*Writer
+	Header Header
+	Open   map[Op]Open // the calls and leases of the run of which the journal does not say what became of them
+}
+
+// Open is a call, or a lease, whose outcome is not known.
+type Open struct {
+	Provider addr.Provider
+	Lease    bool
+}
+
+// Resume goes on writing the journal of a run that was lost, in a file that Share gave. key is what its records are
+// encrypted under, nil if they are not.
+func Resume(f disk.File, key []byte) (*Resumed, error) {
+	data, err := io.ReadAll(f)
+	if err != nil {
+		return nil, err
+	}
+	list, _ := records(data)
+	if len(list) == 0 {
+		return nil, ErrNothing
+	}
+	if list[0].kind == keyRecord {
+		list, _ = decrypted(list, key)
+	}
+	r := &Resumed{Writer: newWriter("", Options{}), Open: map[Op]Open{}}
+	r.file, r.key, r.number = f, aead(key), list[len(list)-1].number+1
+	for _, rec := range list {
+		if err := r.read(rec); err != nil {
+			return nil, err
+		}
+	}
+	go r.write()
+	return r, nil
+}
+
+func (r *Resumed) read(rec record) (err error) {
+	switch rec.kind {
+	case headerRecord:
+		r.Header, err = decode[Header](rec.payload)
+	case intentRecord:
+		var op Op
+		var u Unknown
+		if op, u, err = decodeIntent(rec.payload); err == nil && u.Run == "" {
+			r.Open[op] = Open{Provider: u.Provider.Provider}
+		}
+	case leaseRecord:
+		var l leaseJSON
+		if l, err = decode[leaseJSON](rec.payload); err == nil {
+			r.Open[l.Op] = Open{Provider: l.Provider, Lease: true}
+		}
+	case resultRecord, overRecord:
+		var j overJSON // of a result, too, the number is all that matters
+		if j, err = decode[overJSON](rec.payload); err == nil {
+			delete(r.Open, j.Op)
+		}
+	}
+	return err
+}

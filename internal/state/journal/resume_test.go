@@ -1,0 +1,89 @@
+package journal
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/state/disk"
+)
+
+// Another process goes on with the journal of a run that was lost, also after a torn end, and where it is encrypted: it
+// knows what was not settled, and what it records is taken in like the rest.
+func TestResume(t *testing.T) {
+	for name, seal := range map[string]Sealing{"clear": nil, "sealed": plainSeal{}} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "j")
+			var key []byte
+			told := map[Op]bool{}
+			w := create(t, path, nil, Options{Seal: seal, Kept: func(_ string, k []byte) { key = k }, Recorded: func(op Op) { told[op] = true }})
+			if !Held(disk.OS, path) {
+				t.Error("the journal is not held while it is written")
+			}
+			intend := func(a string) Op {
+				op, err := w.Intent(Intent{Object: object(t, a), Action: "create"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return op
+			}
+			record := func(w *Writer, op Op, a string) {
+				if err := w.Result(op, Change{object(t, a), entry("1")}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			made, lost := intend("a.made"), intend("a.lost")
+			lease, err := w.Opening(object(t, "ephemeral.a.x"), addr.Default("vault"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			record(w, made, "a.made")
+			if !told[made] || told[lost] {
+				t.Errorf("recorded were %v", told)
+			}
+			f, err := Share(disk.OS, path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.file.Write(mark); err != nil { // a record that was cut off
+				t.Fatal(err)
+			}
+			w.file.Close()
+			if !Held(disk.OS, path) {
+				t.Error("the journal is not held by the process that outlives the run")
+			}
+			r, err := Resume(f, key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(r.Open) != 2 || r.Open[lost].Lease || !r.Open[lease].Lease || r.Open[lease].Provider != addr.Default("vault") || r.Header.Run == "" {
+				t.Errorf("open are %v", r.Open)
+			}
+			record(r.Writer, lost, "a.lost")
+			r.Over(lease)
+			if err := r.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if Held(disk.OS, path) {
+				t.Error("the journal is still held")
+			}
+			got, err := Recover(disk.OS, path, nil, seal)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Snapshot.Len() != 2 || len(got.Unknown)+len(got.Leases)+got.Missing != 0 {
+				t.Errorf("%d objects, unknown %v, leases %v, %d records missing", got.Snapshot.Len(), got.Unknown, got.Leases, got.Missing)
+			}
+		})
+	}
+}
+
+// plainSeal encrypts a journal, and its key not at all.
+type plainSeal struct{}
+
+func (plainSeal) Encrypts() bool { return true }
+
+func (plainSeal) Seal(_ context.Context, plain []byte) ([]byte, error) { return plain, nil }
+
+func (plainSeal) Open(_ context.Context, data []byte) ([]byte, error) { return data, nil }
