@@ -7,7 +7,7 @@
 //	Apply        package applying
 //	Import       a plan of which only the imported objects are kept
 //	Frame        a state to look around in, for the console
-//	PreviewLeases, Hosts, Walked, Unfinished    questions about plans, states and the run that goes on
+//	PreviewLeases, Footprint, Hosts, Walked, Unfinished    questions about plans, states and the run that goes on
 //
 // Everything that happens is a node of one of two graphs. The plan walk goes over declarations: a managed
 // resource has a node that refreshes what is there and one that decides what will be; variables, locals and
@@ -21,7 +21,7 @@
 //	planning    applying
 //	validating
 //	run
-//	leases      ordering     targeting
+//	leases      ordering     targeting   footprint
 //	receivers   filling      moving
 //	declared
 //

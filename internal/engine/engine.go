@@ -10,6 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/applying"
 	"github.com/lethe-iac/lethe/internal/engine/filling"
+	"github.com/lethe-iac/lethe/internal/engine/footprint"
 	"github.com/lethe-iac/lethe/internal/engine/ordering"
 	"github.com/lethe-iac/lethe/internal/engine/planning"
 	"github.com/lethe-iac/lethe/internal/engine/receivers"
@@ -122,6 +123,9 @@ func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*A
 func (e *Engine) PreviewLeases(prog *program.Program, o frame.Options, p *plan.Plan) []plan.Lease {
 	return ordering.PreviewLeases(prog, receivers.Analyse(prog, e.Tested), o, p)
 }
+
+// Footprint finds out which parts of a state plans of a program work on.
+func (e *Engine) Footprint(prog *program.Program) *footprint.Finder { return footprint.New(prog) }
 
 // Frame gives a frame whose before face is a stored state, for looking around: nothing is read,
 // planned or opened. What the state does not have is unknown.

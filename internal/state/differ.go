@@ -16,6 +16,9 @@ type Difference struct {
 // Differences gives the objects that a file would have to record another way in b than in a, as Equal has it, in
 // order.
 func Differences(a, b *Snapshot) []Difference {
+	if a == b {
+		return nil
+	}
 	c := comparison{a: a.orEmpty(), b: b.orEmpty()}
 	var out []Difference
 	for o, x := range c.a.Objects() {
@@ -47,4 +50,39 @@ func OutputDifferences(a, b *Snapshot) []string {
 		}
 	}
 	return slices.Sorted(maps.Keys(names))
+}
+
+// CheckDifferences gives the results of conditions that two states have otherwise, or only one of them, as b has them; of
+// those that are gone only kind and address, and no status.
+func CheckDifferences(a, b *Snapshot) (changed, gone []Check) {
+	find := func(list []Check, c Check) int {
+		return slices.IndexFunc(list, func(d Check) bool { return d.Kind == c.Kind && d.Addr == c.Addr })
+	}
+	x, y := a.orEmpty().Checks, b.orEmpty().Checks
+	if sameChecks(x, y) {
+		return nil, nil
+	}
+	for _, c := range y {
+		if i := find(x, c); i < 0 || !sameChecks(x[i:i+1], []Check{c}) {
+			changed = append(changed, c)
+		}
+	}
+	for _, c := range x {
+		if find(y, c) < 0 {
+			gone = append(gone, Check{Kind: c.Kind, Addr: c.Addr})
+		}
+	}
+	return changed, gone
+}
+
+// PutCheck stores the results of the conditions of a declaration in place of those that are there.
+func (e *Edit) PutCheck(c Check) {
+	e.DropCheck(c)
+	e.next.Checks = append(e.next.Checks, c)
+	slices.SortStableFunc(e.next.Checks, compareChecks)
+}
+
+// DropCheck removes the results of the conditions of a declaration.
+func (e *Edit) DropCheck(c Check) {
+	e.next.Checks = slices.DeleteFunc(slices.Clone(e.next.Checks), func(d Check) bool { return d.Kind == c.Kind && d.Addr == c.Addr })
 }

@@ -8,6 +8,14 @@
 //	Save     writes the state if it differs; what the journal has is then in the state
 //	Unlock   ends the journal and gives the lock back
 //
+// Where the store is divisible (store.Divisible), a request may say that the command Shares the state: then Lock joins
+// others that work on it, and between planning and Record comes
+//
+//	Claim    takes the parts that the plan works on, and sees that they are as it was made from
+//
+// Save then puts what the command changed into the state as it is by then (merge.go). In one working directory such
+// commands go one after the other all the same: the journal there is of one.
+//
 // A journal that has what no state has (changes that could not be written, calls without an answer,
 // leases that are open) stays, and the next Lock takes it in. Read is for commands that only show
 // something: it takes no lock and writes nothing, and what journals have belongs to what it gives.
@@ -48,6 +56,7 @@ type Request struct {
 	Lock      bool          // false: no lock is taken, as with -lock=false
 	Timeout   time.Duration // how long to wait for a lock that another has
 	Waiting   func()        // called before waiting; may be nil
+	Shares    bool          // others may work on other parts of the state meanwhile: see State.Claim
 	Looks     bool          // nothing is changed: what journals have is taken in, and not written down
 	Replaces  bool          // the state will be overwritten: where a file is empty, there is none
 	Keeper    Keeper        // goes on with the journal should this process be lost; nil: none does

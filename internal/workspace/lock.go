@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -35,8 +36,14 @@ func (s *State) take(ctx context.Context) bool {
 			s.req.Waiting()
 		}
 	}
-	var err error
-	s.release, err = store.Acquire(ctx, s.req.Store, s.req.Name, store.NewLockInfo(s.req.Operation, s.env.Version), s.req.Timeout, waiting)
+	who := store.NewLockInfo(s.req.Operation, s.env.Version)
+	err := store.ErrWhole
+	if d, ok := store.As[store.Divisible](s.req.Store); ok && s.req.Shares {
+		err = s.join(ctx, d, who, waiting)
+	}
+	if errors.Is(err, store.ErrWhole) {
+		s.release, err = store.Acquire(ctx, s.req.Store, s.req.Name, who, s.req.Timeout, waiting)
+	}
 	if err != nil {
 		s.release = nil
 		s.env.Bag.Add(store.LockDiagnostic(err, "Lethe"))
@@ -72,8 +79,18 @@ func (s *State) SaveApplied(next *state.Snapshot) bool {
 	return s.Save(next)
 }
 
-// Save writes a snapshot, with the next serial, if it differs from what was read, or would be encrypted otherwise.
+// Save writes a snapshot, with the next serial, if it differs from what was read, or would be encrypted otherwise. Of a
+// state that others work on, too, it writes what the command changed.
 func (s *State) Save(next *state.Snapshot) bool {
+	if s.shared == nil {
+		return s.save(next)
+	}
+	done, ok := s.merged(&next)
+	defer done()
+	return ok && s.save(next)
+}
+
+func (s *State) save(next *state.Snapshot) bool {
 	next, changed := state.Next(s.snapshot, next, s.env.Version)
 	if sealer, ok := store.As[store.Sealer](s.req.Store); !changed && ok && sealer.Outdated(s.req.Name) && s.version != "" {
 		next, changed = state.Again(s.snapshot, s.env.Version), true

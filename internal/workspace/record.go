@@ -9,6 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/journal"
+	"github.com/lethe-iac/lethe/internal/state/parts"
 	"github.com/lethe-iac/lethe/internal/state/store"
 )
 
@@ -47,12 +48,27 @@ func (r *recorder) begin(base *state.Snapshot) error {
 
 // Record begins the journal of an apply: from now on it has what the state has not.
 func (s *State) Record() (journal.Journal, bool) {
-	if err := s.record.begin(s.snapshot); err != nil {
+	err := s.record.begin(s.snapshot)
+	if err == nil && s.shared != nil {
+		err = s.record.journal.Found(s.mine())
+	}
+	if err != nil {
 		s.env.Bag.Add(Problem(err, diag.Errorf("Failed to begin the journal", "The journal of this run could not be created: %s.", err)))
 		return nil, false
 	}
 	s.record.keep = true
 	return s.record.journal, true
+}
+
+// mine are the objects that the command may change, as they are.
+func (s *State) mine() []journal.Change {
+	var out []journal.Change
+	for o, e := range s.snapshot.Objects() {
+		if parts.Changes(s.shared.claimed, o.Instance) {
+			out = append(out, journal.Change{Object: o, Entry: e})
+		}
+	}
+	return out
 }
 
 // Opening implements journal.Leases.

@@ -17,6 +17,14 @@ func (s *State) recover(ctx context.Context) bool {
 	fsys, path, bag := s.env.FS, s.record.path, s.env.Bag
 	s.await(ctx)
 	r, err := journal.Recover(fsys, path, s.snapshot, s.record.seal)
+	if err == nil && r != nil && len(r.Objects) > 0 && s.shared != nil && !s.req.Looks {
+		done, ok := s.claimRecovered(ctx, r)
+		defer done()
+		if !ok {
+			return false
+		}
+		r, err = journal.Recover(fsys, path, s.snapshot, s.record.seal)
+	}
 	var mismatch *journal.MismatchError
 	switch {
 	case errors.As(err, &mismatch):
@@ -102,7 +110,9 @@ func (s *State) takeIn(ctx context.Context, r *journal.Recovery) bool {
 		}
 	}
 	s.record.unknown = r.Unknown
-	if err == nil {
+	if err == nil && len(r.Refused) > 0 {
+		_, err = journal.Aside(fsys, path)
+	} else if err == nil {
 		err = journal.Remove(fsys, path)
 	}
 	if err != nil {
@@ -121,6 +131,13 @@ func (s *State) takeIn(ctx context.Context, r *journal.Recovery) bool {
 func report(r *journal.Recovery, bag *diag.Bag) {
 	if r.Changes > 0 && !r.Written {
 		bag.Add(diag.Warningf("Recovered an interrupted run", "The run %s ended before it wrote the state. By its journal, %s taken in.", r.Header.Run, diag.Counted(r.Changes, "change was", "changes were")))
+	}
+	if len(r.Refused) > 0 && !r.Written {
+		text := ""
+		for _, o := range r.Refused {
+			text += "  " + o.String() + "\n"
+		}
+		bag.Add(diag.Warningf("Changes not taken in", "The run %s changed these objects and ended before it wrote the state, and others have changed them in the state since:\n%s\nThe state stays as it is. Compare it with what really exists; the journal of the run is kept beside it.", r.Header.Run, text))
 	}
 	if r.Missing > 0 {
 		bag.Add(diag.Warningf("Journal damaged", "In the journal of run %s, %s unreadable. Compare the state with what really exists.", r.Header.Run, diag.Counted(r.Missing, "record is", "records are")))

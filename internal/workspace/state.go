@@ -21,6 +21,15 @@ type State struct {
 	version  store.Version
 	release  func(context.Context) error
 	record   recorder
+	shared   *shared // nil: the state is this command's alone, or not locked
+}
+
+// shared is what a command has of a state that others work on, too.
+type shared struct {
+	member  store.Member
+	claimed store.Parts
+	base    *state.Snapshot // what the command makes its changes of; nil until it has claimed
+	found   *state.Snapshot // what was there when it claimed
 }
 
 // recorder keeps the journal of a run.
@@ -81,6 +90,11 @@ func (s *State) Put(next *state.Snapshot) bool {
 		}
 		return true
 	}
+	return s.unsaved(err, next, data, recorded)
+}
+
+// unsaved reports that a state could not be written. data are its bytes; recorded says that the journal has all of it.
+func (s *State) unsaved(err error, next *state.Snapshot, data []byte, recorded bool) bool {
 	s.env.Bag.Add(diag.Errorf("Failed to save state", "Error saving state: %s\n\n%s", err, s.elsewhere(next, data, recorded)))
 	return false
 }
@@ -88,9 +102,14 @@ func (s *State) Put(next *state.Snapshot) bool {
 // Delete removes the workspace with its state.
 func (s *State) Delete(ctx context.Context) error { return s.req.Store.Delete(ctx, s.req.Name) }
 
+const journalHas = "The journal beside the state still has everything that was done: the next command takes it in."
+
 // elsewhere says where a state is that could not be written: in another file, or in the journal of a
 // run that recorded everything, or nowhere but on the screen.
 func (s *State) elsewhere(next *state.Snapshot, data []byte, recorded bool) string {
+	if s.shared != nil && recorded { // a whole state has what others changed as it was
+		return journalHas
+	}
 	var err error
 	if seal := sealing(s.req.Store); seal != nil {
 		data, err = seal.Seal(context.Background(), data)
@@ -103,7 +122,7 @@ func (s *State) elsewhere(next *state.Snapshot, data []byte, recorded bool) stri
 	case err == nil:
 		return fmt.Sprintf("The updated state was written to %s. Put it in place with: lethe state push %s", path, path)
 	case recorded:
-		return "The journal beside the state still has everything that was done: the next command takes it in."
+		return journalHas
 	case !s.record.keep:
 		return "The state is as it was."
 	}

@@ -52,6 +52,12 @@ func TestPostgres(t *testing.T) {
 			t.Run("connection of the lock", func(t *testing.T) { testLostLock(t, port, layout) })
 		})
 	}
+	t.Run("members", func(t *testing.T) {
+		storetest.RunMembers(t, func(t *testing.T) func() store.Store {
+			n++
+			return opener(t, port, fmt.Sprintf("members %d", n), "rows")
+		})
+	})
 }
 
 // opener opens the store with a schema of its own.

@@ -7,6 +7,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
 // applyFlags are the flags of everything that applies.
@@ -22,8 +23,20 @@ func (f *applyFlags) define(c *base.Call) {
 	c.Flags.BoolVar(&f.mayForget, "suppress-forget-errors", false, "Destroying is a success although some objects were forgotten.")
 }
 
+// claim takes what a plan works on, where others may work on the state, too.
+func (o *operation) claim(ctx context.Context, pl *plan.Plan) bool {
+	if !o.ws.Shared() {
+		return true
+	}
+	f := o.p.Engine.Footprint(o.p.Program)
+	return o.ws.Claim(ctx, workspace.Claim{Base: pl.Previous, Fresh: pl.Refreshed, Parts: f.Plan(pl), Of: f.Object})
+}
+
 // carryOut applies a plan and stores what came of it.
 func (o *operation) carryOut(ctx context.Context, pl *plan.Plan, mayForget bool) int {
+	if !o.claim(ctx, pl) {
+		return o.p.UI.Fail()
+	}
 	journal, ok := o.ws.Record()
 	if !ok {
 		return o.p.UI.Fail()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/jsontext"
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
@@ -37,6 +38,7 @@ const (
 	endRecord    kind = 'E'
 	leaseRecord  kind = 'L' // a lease is about to be opened
 	overRecord   kind = 'O' // it is closed, or was not opened
+	foundRecord  kind = 'F' // what a run that is one of several found where it makes its changes
 	keyRecord    kind = 'K' // what the payloads after it are encrypted under, sealed; the first record
 )
 
@@ -131,8 +133,28 @@ type leaseJSON struct {
 	Lease
 }
 
+type foundJSON struct {
+	Found map[string]state.Digest `json:"found"` // by object: that of its entry
+}
+
 type overJSON struct {
 	Op Op `json:"op"`
+}
+
+// entryDigest tells entries of an object apart; zero where there is none. What they depend on has no part in it: a state
+// lists that with what other objects lead to.
+func entryDigest(o addr.Object, e *state.Entry) state.Digest {
+	if e == nil {
+		return state.Digest{}
+	}
+	bare := *e
+	bare.Recorded = nil
+	for _, text := range []*[]byte{&bare.Attrs, &bare.Identity, &bare.Extra} { // states have them with white space
+		if *text != nil {
+			*text = jsontext.AppendCompact(nil, *text)
+		}
+	}
+	return state.DigestOf(state.AppendObject(nil, o, &bare))
 }
 
 func encode(v any) []byte {

@@ -57,13 +57,17 @@ func Replay(data []byte, base *state.Snapshot, seal Sealing) (*Recovery, error) 
 		return nil, &MismatchError{h, err.Error(), p.left()}
 	}
 	p.Leases = p.left()
+	p.list()
 	if slices.Contains(p.ends, base.Digest()) {
 		p.Written = true
 		p.settle()
 		return &p.Recovery, nil
 	}
 	if reason := p.mismatch(base); reason != "" {
-		return nil, &MismatchError{h, reason, p.Leases}
+		if p.found == nil || base == nil || base.Lineage != h.Lineage {
+			return nil, &MismatchError{h, reason, p.Leases}
+		}
+		p.choose(base)
 	}
 	p.apply(base)
 	p.settle()
@@ -80,6 +84,7 @@ type replay struct {
 	changes []Change
 	parser  state.ObjectParser
 	ends    []state.Digest
+	found   map[string]state.Digest // nil: the run was alone
 	leases  []leaseJSON
 	closed  map[Op]bool
 }
@@ -105,6 +110,10 @@ func (p *replay) read(list []record) error {
 			err = p.result(r.payload)
 		case endRecord:
 			err = p.end(r.payload)
+		case foundRecord:
+			var j foundJSON
+			j, err = decode[foundJSON](r.payload)
+			p.found = j.Found
 		case leaseRecord:
 			err = p.lease(r.payload)
 		case overRecord:
@@ -203,6 +212,36 @@ func (p *replay) mismatch(base *state.Snapshot) string {
 		return fmt.Sprintf("it is about serial %d, and the state has serial %d", h.Serial, base.Serial)
 	}
 	return fmt.Sprintf("the state has the same serial %d, but was changed", base.Serial)
+}
+
+// list names the objects that were changed.
+func (p *replay) list() {
+	seen := map[addr.Object]bool{}
+	for _, c := range p.changes {
+		if !seen[c.Object] {
+			seen[c.Object] = true
+			p.Objects = append(p.Objects, c.Object)
+		}
+	}
+}
+
+// choose leaves, of what one of several runs has recorded, the last change of each object: of those that are as the
+// run found them. One that is as the run left it was written before it was lost.
+func (p *replay) choose(base *state.Snapshot) {
+	last := map[addr.Object]*state.Entry{}
+	for _, c := range p.changes {
+		last[c.Object] = c.Entry
+	}
+	p.changes = nil
+	for _, o := range p.Objects {
+		switch now := entryDigest(o, base.Get(o)); now {
+		case entryDigest(o, last[o]):
+		case p.found[o.String()]:
+			p.changes = append(p.changes, Change{o, last[o]})
+		default:
+			p.Refused = append(p.Refused, o)
+		}
+	}
 }
 
 func (p *replay) apply(base *state.Snapshot) {

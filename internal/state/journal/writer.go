@@ -53,6 +53,8 @@ type Recovery struct {
 	Header   Header
 	Snapshot *state.Snapshot // the base with all recorded changes; the base itself if there are none
 	Changes  int             // recorded changes
+	Objects  []addr.Object   // those that were changed, each once
+	Refused  []addr.Object   // those of them that are not as the run, one of several, knew them: their changes are not in Snapshot
 	Unknown  []Unknown       // calls without a recorded outcome, in the order they were made
 	Leases   []Lease         // not closed as far as is known, in the order they were opened
 	Damaged  int             // bytes that could not be read between those that could
@@ -199,6 +201,16 @@ func (w *Writer) Later(over func(error), op Op, changed ...Change) {
 // End says what the state is that now will be written in place of all this.
 func (w *Writer) End(next state.Digest) error {
 	return w.durable(endRecord, encode(endJSON{next}))
+}
+
+// Found says that the run is one of several that work on the state, each on its own objects, and how it found
+// those: other objects may change meanwhile.
+func (w *Writer) Found(objects []Change) error {
+	found := make(map[string]state.Digest, len(objects))
+	for _, c := range objects {
+		found[c.Object.String()] = entryDigest(c.Object, c.Entry)
+	}
+	return w.durable(foundRecord, encode(foundJSON{found}))
 }
 
 // Opening implements Leases.

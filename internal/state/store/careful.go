@@ -122,6 +122,39 @@ func (c *careful) Lock(ctx context.Context, workspace string, who LockInfo) (fun
 	}, nil
 }
 
+// Join implements Divisible, where the store within does.
+func (c *careful) Join(ctx context.Context, workspace string, who LockInfo) (m Member, err error) {
+	d, ok := As[Divisible](c.Remote)
+	if !ok {
+		return nil, ErrWhole
+	}
+	err = c.tries.Do(ctx, func() error {
+		m, err = d.Join(ctx, workspace, who)
+		return err
+	})
+	return &carefulMember{m, c.tries}, err
+}
+
+// carefulMember makes requests of a member again. What it has, or has lost with a connection, it can ask for again.
+type carefulMember struct {
+	Member
+	tries Tries
+}
+
+// Claim implements Member.
+func (m *carefulMember) Claim(ctx context.Context, parts Parts) error {
+	return m.tries.Do(ctx, func() error { return m.Member.Claim(ctx, parts) })
+}
+
+// Turn implements Member.
+func (m *carefulMember) Turn(ctx context.Context) (done func(context.Context) error, err error) {
+	err = m.tries.Do(ctx, func() error {
+		done, err = m.Member.Turn(ctx)
+		return err
+	})
+	return done, err
+}
+
 // Break implements Breaker.
 func (c *careful) Break(ctx context.Context, workspace, id string) error {
 	return c.settle(ctx, func() error { return c.Remote.Break(ctx, workspace, id) })

@@ -49,22 +49,31 @@ const (
 
 // Acquire takes a lock, waiting for it for at most timeout (0: one attempt). waiting, if not nil,
 // is called once, when the first attempt failed. The error is that of the last attempt.
-func Acquire(ctx context.Context, s Store, workspace string, who LockInfo, timeout time.Duration, waiting func(*LockError)) (func(context.Context) error, error) {
+func Acquire(ctx context.Context, s Store, workspace string, who LockInfo, timeout time.Duration, waiting func(*LockError)) (unlock func(context.Context) error, err error) {
+	err = Wait(ctx, timeout, waiting, func() (err error) {
+		unlock, err = s.Lock(ctx, workspace, who)
+		return err
+	})
+	return unlock, err
+}
+
+// Wait is Acquire for anything that another may have: take says so with a *LockError.
+func Wait(ctx context.Context, timeout time.Duration, waiting func(*LockError), take func() error) error {
 	deadline := time.Now().Add(timeout)
 	var last error
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
-		unlock, err := s.Lock(ctx, workspace, who)
+		err := take()
 		var held *LockError
 		switch {
 		case err != nil && last != nil && ctx.Err() != nil:
-			return nil, last // that it was given up says less than who has the lock
+			return last // that it was given up says less than who has the lock
 		case err == nil || !errors.As(err, &held):
-			return unlock, err
+			return err
 		}
 		last = err
 		left := time.Until(deadline)
 		if left <= 0 {
-			return nil, err
+			return err
 		}
 		if waiting != nil {
 			waiting(held)
@@ -72,7 +81,7 @@ func Acquire(ctx context.Context, s Store, workspace string, who LockInfo, timeo
 		}
 		select {
 		case <-ctx.Done():
-			return nil, err
+			return err
 		case <-time.After(min(pause/2+rand.N(pause/2), left)):
 		}
 	}

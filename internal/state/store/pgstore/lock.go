@@ -4,33 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/lethe-iac/lethe/internal/state/store"
 )
-
-const beginInfo, endInfo = `/* lethe lock `, ` */ `
-
-// run runs a statement that says who it is for.
-func (h *held) run(ctx context.Context, sql string, args ...string) (*pgconn.Result, error) {
-	text := strings.ReplaceAll(string(h.who.Marshal()), "*/", `*\/`)
-	return run(ctx, h.conn, beginInfo+text+endInfo+sql, args...)
-}
-
-// alive reports whether the connection is.
-func (h *held) alive(ctx context.Context) bool {
-	_, err := h.run(ctx, `SELECT 1`)
-	return err == nil
-}
-
-func (h *held) close() {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	_ = h.conn.Close(ctx)
-}
 
 // making is the advisory lock of all workspaces that have no row yet.
 const making = "-1"
@@ -44,19 +24,29 @@ func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo)
 	_, err := r.do(ctx, `SELECT id FROM `+r.table+` LIMIT 0`) // makes what is missing
 	var h *held
 	if err == nil {
-		h, err = r.take(ctx, workspace, who)
-	}
-	if code(err, "53300") {
-		err = &store.LockError{Err: fmt.Errorf("the server has no connection left: %w", err)}
+		h, err = r.take(ctx, workspace, who, nil)
 	}
 	if err != nil {
-		r.rest(ctx)
-		return nil, err
+		return nil, r.refused(ctx, err)
 	}
-	r.locks.Lock()
-	r.held[workspace] = h
-	r.locks.Unlock()
+	r.keep(workspace, h)
 	return func(ctx context.Context) error { return r.Break(ctx, workspace, who.ID) }, nil
+}
+
+// keep takes note of a lock that this process has.
+func (r *remote) keep(workspace string, h *held) {
+	r.locks.Lock()
+	defer r.locks.Unlock()
+	r.held[workspace] = h
+}
+
+// refused is the error of a lock that was not to be had.
+func (r *remote) refused(ctx context.Context, err error) error {
+	r.rest(ctx)
+	if code(err, "53300") {
+		return &store.LockError{Err: fmt.Errorf("the server has no connection left: %w", err)}
+	}
+	return err
 }
 
 // rest closes the connection for everything but locks: many may wait for a lock, and a server has not many.
@@ -68,14 +58,14 @@ func (r *remote) rest(ctx context.Context) {
 	}
 }
 
-// take takes a lock with a new connection. One that an earlier connection for the same ID has, which broke and
+// take takes a lock with a new connection, alone or as one of several. One that an earlier connection for the same ID has, which broke and
 // of which the server does not know yet, ends with that.
-func (r *remote) take(ctx context.Context, workspace string, who store.LockInfo) (*held, error) {
+func (r *remote) take(ctx context.Context, workspace string, who store.LockInfo, j *joined) (*held, error) {
 	conn, err := r.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	h := &held{who: who, conn: conn}
+	h := &held{who: who, conn: conn, joined: j}
 	// A dead machine says nothing: its lock ends when the server finds that out. Not every server lets this be set.
 	_ = conn.Exec(ctx, `SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3`).Close()
 	err = r.try(ctx, h, workspace)
@@ -97,12 +87,15 @@ func (r *remote) take(ctx context.Context, workspace string, who store.LockInfo)
 
 // try asks for the lock of a workspace.
 func (r *remote) try(ctx context.Context, h *held, workspace string) error {
-	const both = `SELECT id, pg_try_advisory_lock(id), pg_try_advisory_lock(` + making + `) FROM `
+	both := `SELECT id, pg_try_advisory_lock` + h.shared() + `(id), pg_try_advisory_lock` + h.shared() + `(` + making + `) FROM `
 	res, err := h.run(ctx, both+r.table+` WHERE name = $1`, workspace)
 	if err != nil {
 		return err
 	}
 	if len(res.Rows) == 0 {
+		if h.joined != nil {
+			return store.ErrWhole
+		}
 		if res, err = h.run(ctx, `SELECT pg_try_advisory_lock(`+making+`)`); err != nil {
 			return err
 		}
@@ -121,7 +114,7 @@ func (r *remote) try(ctx context.Context, h *held, workspace string) error {
 	h.key = string(res.Rows[0][0])
 	state, new := isTrue(res.Rows[0][1]), isTrue(res.Rows[0][2])
 	if new {
-		if _, err = h.run(ctx, `SELECT pg_advisory_unlock(`+making+`)`); err != nil {
+		if _, err = h.run(ctx, `SELECT pg_advisory_unlock`+h.shared()+`(`+making+`)`); err != nil {
 			return err
 		}
 	}
@@ -134,31 +127,39 @@ func (r *remote) try(ctx context.Context, h *held, workspace string) error {
 	return nil
 }
 
-func isTrue(text []byte) bool { return string(text) == "t" }
+// holder has a lock: who that is, and by which process of the server.
+type holder struct {
+	who     store.LockInfo
+	process string
+}
 
-// holder finds out who has a lock, and by which process of the server; "" for none.
-func (r *remote) holder(ctx context.Context, key string) (who store.LockInfo, process string, err error) {
+// holders finds out who has a lock.
+func (r *remote) holders(ctx context.Context, key string) ([]holder, error) {
 	res, err := r.do(ctx, `SELECT a.pid, coalesce(a.query, ''), coalesce(a.usename, '') || '@' || coalesce(host(a.client_addr), 'local'), coalesce(a.application_name, ''), extract(epoch FROM a.backend_start)
 FROM pg_locks l JOIN pg_stat_activity a USING (pid)
 WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-AND ((l.classid::bigint << 32) | l.objid::bigint) = $1::bigint`, key)
-	if err != nil || len(res.Rows) == 0 {
-		return store.LockInfo{}, "", err
+AND ((l.classid::bigint << 32) | l.objid::bigint) = $1::bigint ORDER BY a.backend_start`, key)
+	if err != nil {
+		return nil, err
 	}
-	row := res.Rows[0]
-	process = string(row[0])
-	if text, ok := strings.CutPrefix(string(row[1]), beginInfo); ok {
-		text, _, _ = strings.Cut(text, endInfo)
-		if who, err := store.ParseLockInfo([]byte(text)); err == nil {
-			return who, process, nil
+	var out []holder
+	for _, row := range res.Rows {
+		process := string(row[0])
+		// Terraform or OpenTofu, or a role that does not see what others do.
+		since, _ := strconv.ParseFloat(string(row[4]), 64)
+		who := store.LockInfo{
+			ID: "process-" + process, Operation: string(row[3]), Who: string(row[2]), Created: time.Unix(int64(since), 0).UTC(),
+			Path: "advisory lock " + key, Info: "a connection of another program has this lock, and says no more",
 		}
+		if text, ok := strings.CutPrefix(string(row[1]), beginInfo); ok {
+			text, _, _ = strings.Cut(text, endInfo)
+			if i, err := store.ParseLockInfo([]byte(text)); err == nil {
+				who = i
+			}
+		}
+		out = append(out, holder{who, process})
 	}
-	// Terraform or OpenTofu, or a role that does not see what others do.
-	since, _ := strconv.ParseFloat(string(row[4]), 64)
-	return store.LockInfo{
-		ID: "process-" + process, Operation: string(row[3]), Who: string(row[2]), Created: time.Unix(int64(since), 0).UTC(),
-		Path: "advisory lock " + key, Info: "a connection of another program has this lock, and says no more",
-	}, process, nil
+	return out, nil
 }
 
 // locked is the error that another has the lock.
@@ -167,9 +168,8 @@ func (r *remote) locked(ctx context.Context, key string) error {
 	if key == making {
 		refused.Err = errors.New("a workspace is being made, and the state is locked until it is")
 	}
-	who, process, err := r.holder(ctx, key)
-	if err == nil && process != "" {
-		refused.Held = &who
+	if all, err := r.holders(ctx, key); err == nil && len(all) > 0 {
+		refused.Held = &all[0].who
 	}
 	return refused
 }
@@ -184,10 +184,13 @@ func (r *remote) still(ctx context.Context, workspace string) error {
 		return nil
 	}
 	h.close()
-	again, err := r.take(ctx, workspace, h.who)
+	again, err := r.take(ctx, workspace, h.who, h.joined)
+	if err == nil && h.joined != nil {
+		err = again.again(ctx)
+	}
 	var taken *store.LockError
 	if errors.As(err, &taken) {
-		taken.Err = errors.New("the connection that had the lock of the state broke, and another has taken the lock since")
+		taken.Err = fmt.Errorf("the connection that had the lock of the state broke, and another has taken the lock since: %w", taken.Err)
 	}
 	if err == nil {
 		r.held[workspace] = again
@@ -211,7 +214,10 @@ func (r *remote) Break(ctx context.Context, workspace, id string) error {
 		return r.end(ctx, workspace, id)
 	}
 	defer h.close()
-	res, err := h.run(ctx, `SELECT pg_advisory_unlock(`+h.key+`)`)
+	if h.joined != nil {
+		h.forget(ctx)
+	}
+	res, err := h.run(ctx, `SELECT pg_advisory_unlock`+h.shared()+`(`+h.key+`)`)
 	if err == nil && isTrue(res.Rows[0][0]) {
 		return nil
 	}
@@ -235,16 +241,16 @@ func (r *remote) end(ctx context.Context, workspace, id string) error {
 	}
 	refused := store.OtherLock(nil, id)
 	for _, key := range keys {
-		who, process, err := r.holder(ctx, key)
-		switch {
-		case err != nil:
+		all, err := r.holders(ctx, key)
+		if err != nil {
 			return err
-		case process == "":
-			continue
-		case who.ID == id:
-			return r.terminate(ctx, key, process)
 		}
-		refused = store.OtherLock(&who, id)
+		for _, h := range all {
+			if h.who.ID == id {
+				return r.terminate(ctx, key, h.process)
+			}
+			refused = store.OtherLock(&h.who, id)
+		}
 	}
 	return refused
 }
@@ -255,7 +261,8 @@ func (r *remote) terminate(ctx context.Context, key, process string) error {
 		return fmt.Errorf("the connection that has the lock cannot be ended: %w", err)
 	}
 	for range 100 {
-		if _, still, err := r.holder(ctx, key); err != nil || still != process {
+		all, err := r.holders(ctx, key)
+		if err != nil || !slices.ContainsFunc(all, func(h holder) bool { return h.process == process }) {
 			return err
 		}
 		time.Sleep(50 * time.Millisecond)

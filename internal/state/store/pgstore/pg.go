@@ -88,9 +88,17 @@ func code(err error, codes ...string) bool {
 // held is a lock of this process: the connection has it. Who that is stands in the text of each statement of the
 // connection; the server shows the latest to others of the same role, for as long as the connection lives.
 type held struct {
-	who  store.LockInfo
-	conn *pgconn.PgConn
-	key  string
+	who    store.LockInfo
+	conn   *pgconn.PgConn
+	key    string
+	joined *joined // nil: the lock is of one alone
+}
+
+// joined is what a run has that shares a lock with others (claims.go).
+type joined struct {
+	table   string // of claims
+	session string // the second number of the lock that says that it goes on
+	parts   store.Parts
 }
 
 // locks are those of this process, by workspace.

@@ -111,6 +111,22 @@ func (s *rowStore) Get(ctx context.Context, workspace string) ([]byte, store.Ver
 	return data, h.version(), nil
 }
 
+// Version implements store.Versioner.
+func (s *rowStore) Version(ctx context.Context, workspace string) (store.Version, error) {
+	if err := store.CheckName(workspace); err != nil {
+		return "", err
+	}
+	var h header
+	err := s.use(ctx, func(conn *pgconn.PgConn) error {
+		h = header{}
+		return batch(ctx, conn, slices.Values([]request{s.heading(workspace, "", &h)}))
+	})
+	if err == nil {
+		err = s.layout(workspace, h.place)
+	}
+	return h.version(), s.shape(err)
+}
+
 // read makes a document: the latest, or that with a serial. It is nil where there is none.
 func (s *rowStore) read(ctx context.Context, workspace, serial string) ([]byte, header, error) {
 	var h header

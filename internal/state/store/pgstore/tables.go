@@ -26,6 +26,14 @@ var versionColumns = []column{
 	{"operation", "text NOT NULL", "What for, as locks say it."},
 }
 
+// claimColumns are those of the table that has a row for each run that works on parts of a state.
+var claimColumns = []column{
+	{"session", "integer PRIMARY KEY", "Tells runs apart: the second number of the advisory lock that each has for as long as it goes on."},
+	{"state", "bigint NOT NULL", "The id of the state in the table of states."},
+	{"who", "text NOT NULL", "Who it is, as locks say it."},
+	{"parts", "text NOT NULL", "JSON: the parts by name, with what is done with each: 1 it is needed, 2 something within is changed, 4 it is changed; or a sum of these."},
+}
+
 // common are the columns of every row that is a part of a state.
 var common = []column{
 	{"id", "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "Tells rows of this table apart."},
@@ -39,6 +47,8 @@ var common = []column{
 func (r *remote) part(k rows.Kind) string { return r.tableOf(rows.Tables[k].Name) }
 
 func (r *remote) versions() string { return r.tableOf("versions") }
+
+func (r *remote) claims() string { return r.tableOf("claims") }
 
 func (r *remote) tableOf(name string) string {
 	return quoted(r.o.Schema) + "." + quoted(r.o.Table+"_"+name)
@@ -58,6 +68,7 @@ func (r *remote) rowTables() string {
 		}
 	}
 	table(r.versions(), "One row for each writing of a state that is kept in rows.", versionColumns, ", PRIMARY KEY (state, number)")
+	table(r.claims(), "One row for each run that works on parts of a state. One without its advisory lock has ended.", claimColumns, "")
 	for k, t := range rows.Tables {
 		columns := common
 		for _, c := range t.Columns {

@@ -1,0 +1,512 @@
+package stores
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// parted is a configuration whose module instances have nothing to do with one another. What stands in for real objects
+// are files.
+const parted = `
+variable "n" {
+  default = 4
+}
+variable "base" {
+  default = "1"
+}
+variable "key" {
+  default = ""
+}
+variable "v" {
+  default = "0"
+}
+variable "hold" {
+  default = ""
+}
+variable "real" {
+  default = "/nowhere"
+}
+resource "terraform_data" "base" {
+  input = var.base
+}
+module "m" {
+  source   = "./m"
+  for_each = toset([for i in range(var.n) : tostring(i)])
+  name     = each.key
+  base     = terraform_data.base.output
+  real     = var.real
+  v        = each.key == var.key ? var.v : "0"
+  hold     = each.key == var.key ? var.hold : ""
+}
+`
+
+const partedModule = `
+variable "name" {}
+variable "base" {}
+variable "real" {}
+variable "v" {}
+variable "hold" {}
+resource "terraform_data" "a" {
+  input = [var.name, var.base, var.v]
+}
+resource "terraform_data" "b" {
+  input            = { file = "${var.real}/${var.name}", a = terraform_data.a.id }
+  triggers_replace = [var.v]
+  provisioner "local-exec" {
+    command = "touch ${self.input.file}"
+  }
+  provisioner "local-exec" {
+    command = var.hold == "" ? "true" : "touch ${var.hold}.here; while test -e ${var.hold}; do sleep 0.02; done"
+  }
+  provisioner "local-exec" {
+    when    = destroy
+    command = "rm -f ${self.input.file}"
+  }
+}
+`
+
+// shop is a state in rows that many directories share.
+type shop struct {
+	*testing.T
+	program, port, schema, real string
+}
+
+func newShop(t *testing.T, port, schema string) *shop {
+	ours, err := lethe()
+	check(t, err)
+	s := &shop{t, ours, port, schema, t.TempDir()}
+	s.directory().run(0, "apply", "-auto-approve", "-target=terraform_data.base") // a state that is not there yet has no parts
+	return s
+}
+
+// directory is another working directory with the state.
+func (s *shop) directory() *directory {
+	s.Helper()
+	d := newDirectory(s.T, s.program, rowsPlace(s.port, s.schema))
+	d.env = append(d.env, "TF_VAR_real="+s.real)
+	d.configure(parted + rowsPlace(s.port, s.schema).backend)
+	check(s.T, os.Mkdir(filepath.Join(d.dir, "m"), 0o700))
+	check(s.T, os.WriteFile(filepath.Join(d.dir, "m/main.tf"), []byte(partedModule), 0o600))
+	d.run(0, "init")
+	return d
+}
+
+// args are those of an apply of one instance of the module.
+func args(key, v string, more ...string) []string {
+	return append([]string{"apply", "-auto-approve", "-no-color", "-target=module.m[\"" + key + "\"]", "-var=key=" + key, "-var=v=" + v}, more...)
+}
+
+// hold begins an apply that waits in the middle, when its first object is made.
+func (s *shop) hold(d *directory, key, v string) (cmd *exec.Cmd, out *strings.Builder, done func()) {
+	s.Helper()
+	hold := filepath.Join(d.dir, "hold")
+	check(s.T, os.WriteFile(hold, nil, 0o600))
+	os.Remove(hold + ".here")
+	cmd, out = d.cmd(args(key, v, "-var=hold="+hold)...), &strings.Builder{}
+	cmd.Stdout, cmd.Stderr = out, out
+	check(s.T, cmd.Start())
+	for range 3000 {
+		if _, err := os.Stat(hold + ".here"); err == nil {
+			return cmd, out, sync.OnceFunc(func() { os.Remove(hold) })
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	s.Fatalf("it does not come to the provisioner:\n%s", out)
+	return nil, nil, nil
+}
+
+// over waits for an apply that was held.
+func (s *shop) over(cmd *exec.Cmd, out *strings.Builder, done func()) {
+	s.Helper()
+	done()
+	if err := cmd.Wait(); err != nil {
+		s.Errorf("%v\n%s", err, out)
+	}
+}
+
+// id is that of an object in the state.
+func (s *shop) id(address string) string {
+	s.Helper()
+	return query(s.T, s.port, fmt.Sprintf(`SELECT attributes->>'id' FROM %s.states_objects WHERE until IS NULL AND address = '%s'`, s.schema, address))
+}
+
+// whole checks that state and files have the same, and that serials follow one another.
+func (s *shop) whole() {
+	s.Helper()
+	d := s.directory()
+	var doc struct{ Serial int }
+	check(s.T, json.Unmarshal([]byte(d.run(0, "state", "pull")), &doc))
+	var in []string
+	for _, a := range strings.Fields(d.run(0, "state", "list")) {
+		if key, ok := strings.CutPrefix(a, "module.m[\""); ok && strings.HasSuffix(a, ".b") {
+			key, _, _ = strings.Cut(key, "\"")
+			in = append(in, key)
+		}
+	}
+	var real []string
+	entries, err := os.ReadDir(s.real)
+	check(s.T, err)
+	for _, e := range entries {
+		real = append(real, e.Name())
+	}
+	slices.Sort(in)
+	slices.Sort(real)
+	if !slices.Equal(in, real) {
+		s.Errorf("in the state are %q, and there are %q", in, real)
+	}
+	var serials []int
+	for _, text := range strings.Fields(query(s.T, s.port, `SELECT string_agg(serial::text, ' ' ORDER BY number) FROM `+s.schema+`.states_versions`)) {
+		n, err := strconv.Atoi(text)
+		check(s.T, err)
+		serials = append(serials, n)
+	}
+	consecutive(s.T, serials)
+	if left := query(s.T, s.port, `SELECT count(*) FROM `+s.schema+`.states_claims`); left != "0" {
+		s.Errorf("%s claims are left", left)
+	}
+}
+
+func (s *shop) says(out string, words ...string) {
+	s.Helper()
+	for _, w := range words {
+		if !strings.Contains(strings.Join(strings.Fields(out), " "), w) {
+			s.Errorf("it does not say %q:\n%s", w, out)
+		}
+	}
+}
+
+// TestParts lets several runs work on one state at the same time.
+func TestParts(t *testing.T) {
+	port := startPostgres(t)
+	for name, run := range map[string]func(*shop){
+		"disjoint": (*shop).disjoint, "same": (*shop).same, "exclusive": (*shop).exclusive, "destroy": (*shop).destroy, "dependency": (*shop).dependency,
+		"saved": (*shop).saved, "killed": (*shop).killed, "overtaken": (*shop).overtaken, "edits": (*shop).edits, "connection": (*shop).connection,
+		"one directory": (*shop).oneDirectory, "outputs": (*shop).outputs, "crowd": (*shop).crowd, "cut": (*shop).cut,
+	} {
+		t.Run(name, func(t *testing.T) { run(newShop(t, port, "s_"+strings.ReplaceAll(name, " ", "_"))) })
+	}
+}
+
+// disjoint: a run is made from beginning to end while another goes on.
+func (s *shop) disjoint() {
+	a, b := s.directory(), s.directory()
+	cmd, out, done := s.hold(a, "1", "x")
+	b.run(0, args("2", "y")...)
+	b.run(0, "plan", "-target=module.m[\"2\"]", "-detailed-exitcode", "-var=key=2", "-var=v=y")
+	b.run(0, args("3", "y")...)
+	b.run(0, args("2", "z")...)
+	s.over(cmd, out, done)
+	for _, key := range []string{"1", "2", "3"} {
+		if s.id("module.m[\""+key+"\"].terraform_data.b") == "" {
+			s.Errorf("%s is not in the state", key)
+		}
+	}
+	s.whole()
+}
+
+// same: of two that change the same object the second is refused, or waits and then finds its plan out of date.
+func (s *shop) same() {
+	a, b := s.directory(), s.directory()
+	cmd, out, done := s.hold(a, "1", "x")
+	s.says(b.run(1, args("1", "y")...), "Error acquiring the state lock", `another run that goes on changes module.m["1"].terraform_data.`, "Operation: OperationTypeApply", fmt.Sprintf("process %d", cmd.Process.Pid))
+	waits := b.cmd(args("1", "y", "-lock-timeout=1m")...)
+	var said strings.Builder
+	waits.Stdout, waits.Stderr = &said, &said
+	check(s.T, waits.Start())
+	time.Sleep(1500 * time.Millisecond)
+	s.over(cmd, out, done)
+	var exit *exec.ExitError
+	if err := waits.Wait(); !errors.As(err, &exit) {
+		s.Errorf("the plan of a state that is no more was applied: %v\n%s", err, &said)
+	}
+	s.says(said.String(), "Plan is out of date", `module.m["1"].terraform_data.a`, "written since by", "Nothing was done")
+	b.run(0, args("1", "y")...)
+	s.whole()
+}
+
+// exclusive: the lock of one keeps out those who share it, and the other way round.
+func (s *shop) exclusive() {
+	a, b := s.directory(), s.directory()
+	b.run(0, args("2", "y")...)
+	cmd, out, done := s.hold(a, "1", "x")
+	s.says(b.run(1, "state", "rm", "module.m[\"2\"].terraform_data.a"), "Error acquiring the state lock", fmt.Sprintf("process %d", cmd.Process.Pid))
+	s.says(b.run(1, "refresh"), "Error acquiring the state lock")
+	s.over(cmd, out, done)
+	c, err := pgconn.Connect(ctx, "postgres://postgres@127.0.0.1:"+s.port+"/postgres?sslmode=disable")
+	check(s.T, err)
+	defer c.Close(ctx)
+	_, err = c.Exec(ctx, `SELECT pg_advisory_lock(id) FROM `+s.schema+`.states WHERE name = 'default'`).ReadAll() // as Terraform does
+	check(s.T, err)
+	s.says(b.run(1, args("2", "z")...), "Error acquiring the state lock")
+	_, err = c.Exec(ctx, `SELECT pg_advisory_unlock_all()`).ReadAll()
+	check(s.T, err)
+	b.run(0, args("2", "z")...)
+	s.whole()
+}
+
+// destroy: what another run needs is not destroyed, and what it does not, is.
+func (s *shop) destroy() {
+	a, b := s.directory(), s.directory()
+	b.run(0, args("1", "w")...)
+	b.run(0, args("2", "w")...)
+	cmd, out, done := s.hold(a, "1", "x")
+	s.says(b.run(1, "destroy", "-auto-approve", "-target=terraform_data.base"), "Error acquiring the state lock")
+	s.says(b.run(1, "destroy", "-auto-approve", "-target=module.m[\"1\"].terraform_data.a"), "Error acquiring the state lock")
+	s.says(b.run(1, "destroy", "-auto-approve"), "Error acquiring the state lock")
+	b.run(0, "destroy", "-auto-approve", "-target=module.m[\"2\"]")
+	s.over(cmd, out, done)
+	s.whole()
+	b.run(0, "destroy", "-auto-approve")
+	s.whole()
+}
+
+// dependency: a plan does not outlive a change of what it is made from.
+func (s *shop) dependency() {
+	a, b := s.directory(), s.directory()
+	a.run(0, "plan", "-out=p", "-target=module.m[\"1\"]")
+	b.run(0, "apply", "-auto-approve", "-target=terraform_data.base", "-var=base=2")
+	s.says(a.run(1, "apply", "p"), "Plan is out of date", " terraform_data.base ", "written since by")
+	a.run(0, "apply", "-auto-approve", "-var=base=2", "-target=module.m[\"1\"]")
+	// While one goes on that needs it, it is not changed.
+	cmd, out, done := s.hold(a, "2", "x")
+	s.says(b.run(1, "apply", "-auto-approve", "-target=terraform_data.base", "-var=base=3"), "Error acquiring the state lock", "terraform_data.base")
+	s.over(cmd, out, done)
+	s.whole()
+}
+
+// saved: a plan does outlive changes of what it has nothing to do with.
+func (s *shop) saved() {
+	a, b := s.directory(), s.directory()
+	a.run(0, "plan", "-out=p", "-target=module.m[\"1\"]")
+	b.run(0, args("2", "y")...)
+	a.run(0, "apply", "p")
+	s.says(a.run(1, "apply", "p"), "Plan is out of date", `module.m["1"].terraform_data.a`)
+	s.whole()
+}
+
+// killed: what a run did that was killed comes into a state that others have moved on.
+func (s *shop) killed() {
+	a, b := s.directory(), s.directory()
+	cmd, _, _ := s.hold(a, "1", "x")
+	check(s.T, cmd.Process.Kill())
+	_ = cmd.Wait()
+	b.run(0, args("2", "y")...)
+	b.run(0, args("3", "y")...)
+	if s.id(`module.m["1"].terraform_data.a`) != "" {
+		s.Error("what was not written is in the state")
+	}
+	pulled := a.run(0, "state", "show", "-no-color", `module.m["1"].terraform_data.a`) // from the journal
+	s.says(a.run(0, args("1", "x", "-lock-timeout=30s")...), "Recovered an interrupted run")
+	if id := s.id(`module.m["1"].terraform_data.a`); !strings.Contains(pulled, id) || id == "" {
+		s.Errorf("it was made again: %s is not in\n%s", id, pulled)
+	}
+	s.whole()
+}
+
+// overtaken: what was changed since by another is not taken in, and said.
+func (s *shop) overtaken() {
+	a, b := s.directory(), s.directory()
+	cmd, _, _ := s.hold(a, "1", "x")
+	check(s.T, cmd.Process.Kill())
+	_ = cmd.Wait()
+	b.run(0, args("1", "y", "-lock-timeout=30s")...)
+	id := s.id(`module.m["1"].terraform_data.a`)
+	s.says(a.run(0, args("1", "y", "-lock-timeout=30s")...), "Changes not taken in", `module.m["1"].terraform_data.a`)
+	if now := s.id(`module.m["1"].terraform_data.a`); now != id {
+		s.Errorf("%s became %s", id, now)
+	}
+	if kept, _ := filepath.Glob(filepath.Join(a.dir, ".terraform", "*aside*")); len(kept) != 1 {
+		s.Errorf("kept are %q", kept)
+	}
+	s.whole()
+}
+
+// edits: two edits of one configuration, each with something new, and no targets.
+func (s *shop) edits() {
+	a, b := s.directory(), s.directory()
+	hold := filepath.Join(a.dir, "hold")
+	check(s.T, os.WriteFile(hold, nil, 0o600))
+	p := rowsPlace(s.port, s.schema)
+	base := "resource \"terraform_data\" \"base\" {\n  input = \"1\"\n}\n"
+	a.configure(base + fmt.Sprintf("resource \"terraform_data\" \"one\" {\n  input = terraform_data.base.id\n  provisioner \"local-exec\" {\n    command = \"touch %[1]s.here; while test -e %[1]s; do sleep 0.02; done\"\n  }\n}\noutput \"one\" {\n  value = terraform_data.one.id\n}\n", hold) + p.backend)
+	b.configure(base + "resource \"terraform_data\" \"two\" {\n  input = terraform_data.base.id\n}\noutput \"two\" {\n  value = terraform_data.two.id\n}\n" + p.backend)
+	cmd := a.cmd("apply", "-auto-approve")
+	check(s.T, cmd.Start())
+	for range 1000 {
+		if _, err := os.Stat(hold + ".here"); err == nil {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	b.run(0, "apply", "-auto-approve")
+	os.Remove(hold)
+	check(s.T, cmd.Wait())
+	if out := a.run(0, "output", "-json"); !strings.Contains(out, s.id("terraform_data.one")) || !strings.Contains(out, s.id("terraform_data.two")) {
+		s.Errorf("outputs: %s", out)
+	}
+	if out := b.run(0, "state", "list"); out != "terraform_data.base\nterraform_data.one\nterraform_data.two\n" {
+		s.Errorf("list: %s", out)
+	}
+	s.whole()
+}
+
+// connection: the connection breaks that has the claims of a run, which goes on where no other took them.
+func (s *shop) connection() {
+	a, b := s.directory(), s.directory()
+	cmd, out, done := s.hold(a, "1", "x")
+	endLocks(s.T, s.port)
+	b.run(0, args("2", "y")...)
+	s.over(cmd, out, done)
+	s.whole()
+	cmd, out, done = s.hold(a, "1", "y")
+	endLocks(s.T, s.port)
+	b.run(0, args("1", "z")...) // the lock was lost, and this is how it shows
+	done()
+	if err := cmd.Wait(); err == nil {
+		s.Errorf("it overwrote what another wrote:\n%s", out)
+	}
+	s.says(out.String(), "Failed to save state", "The journal beside the state still has everything")
+	s.says(a.run(0, args("1", "z")...), "Changes not taken in")
+	s.whole()
+}
+
+// oneDirectory: in one directory one command comes after the other.
+func (s *shop) oneDirectory() {
+	a := s.directory()
+	cmd, out, done := s.hold(a, "1", "x")
+	s.says(a.run(1, args("2", "y")...), "Error acquiring the state lock", "another command goes on in this directory", fmt.Sprintf("process %d", cmd.Process.Pid))
+	s.over(cmd, out, done)
+	a.run(0, args("2", "y")...)
+	s.whole()
+}
+
+// outputs: an output that two runs change is a part, too.
+func (s *shop) outputs() {
+	a, b := s.directory(), s.directory()
+	for _, d := range []*directory{a, b} {
+		d.configure(parted + "output \"all\" {\n  value = [for m in module.m : m.id]\n}\n" + rowsPlace(s.port, s.schema).backend)
+		check(s.T, os.WriteFile(filepath.Join(d.dir, "m/out.tf"), []byte("output \"id\" {\n  value = terraform_data.b.id\n}\n"), 0o600))
+	}
+	a.run(0, "apply", "-auto-approve")
+	hold := filepath.Join(a.dir, "hold")
+	check(s.T, os.WriteFile(hold, nil, 0o600))
+	cmd, out := a.cmd("apply", "-auto-approve", "-var=key=1", "-var=v=x", "-var=hold="+hold), &strings.Builder{}
+	cmd.Stdout, cmd.Stderr = out, out
+	check(s.T, cmd.Start())
+	for range 1000 {
+		if _, err := os.Stat(hold + ".here"); err == nil {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	s.says(b.run(1, "apply", "-auto-approve", "-var=key=2", "-var=v=y"), "Error acquiring the state lock")
+	s.over(cmd, out, func() { os.Remove(hold) })
+	s.says(b.run(0, "plan", "-var=key=1", "-var=v=x", "-no-color"), "No changes")
+}
+
+// cut: the connection breaks at each request of a run, before it is sent or before its answer. What was made is in the
+// state, by then or when the run is made again.
+func (s *shop) cut() {
+	d, p := s.directory(), newProxy(s.T, "127.0.0.1:"+s.port)
+	through := &directory{s.T, s.program, d.dir, append(slices.Clone(d.env), "PG_CONN_STR="+strings.Replace(rowsPlace(p.port(), s.schema).env[0], "PG_CONN_STR=", "", 1))}
+	failed, n, step := 0, 1, 5
+	if os.Getenv("LETHE_LONG") != "" {
+		step = 1
+	}
+	for reached := true; reached; n += step {
+		for _, late := range []bool{false, true} {
+			p.Cut(n, late)
+			v := fmt.Sprintf("%d-%v", n, late)
+			if _, err := through.cmd(args("1", v)...).CombinedOutput(); err != nil {
+				failed++
+				d.run(0, args("1", v, "-lock-timeout=1m")...)
+			}
+			reached = p.Reached()
+			if out := d.run(0, "plan", "-no-color", "-target=module.m[\"1\"]", "-var=key=1", "-var=v="+v); !strings.Contains(out, "No changes") {
+				s.Fatalf("request %d, late %v: it is not all in the state:\n%s", n, late, out)
+			}
+		}
+	}
+	s.Logf("%d requests, %d runs failed", n-step, failed)
+	s.whole()
+}
+
+// crowd: many at once, a third of them killed.
+func (s *shop) crowd() {
+	n := 8
+	if os.Getenv("LETHE_LONG") != "" {
+		n = 20
+	}
+	var kills, midway atomic.Int64
+	round := func(command string, of func(i int) (key string, args []string)) {
+		var wg sync.WaitGroup
+		for i := range n {
+			d := s.directory()
+			d.env = append(d.env, "TF_VAR_n="+strconv.Itoa(n))
+			key, more := of(i)
+			all := append(args(key, command, "-lock-timeout=3m"), more...)
+			wg.Go(func() {
+				hold := filepath.Join(d.dir, "hold")
+				for again := i%3 == 0; ; again = false {
+					cmd := d.cmd(all...)
+					if again { // it would wait for ever, and is killed before that or then
+						check(s.T, os.WriteFile(hold, nil, 0o600))
+						cmd = d.cmd(append(all, "-var=hold="+hold)...)
+					}
+					var out strings.Builder
+					cmd.Stdout, cmd.Stderr = &out, &out
+					if err := cmd.Start(); err != nil {
+						s.Error(err)
+						return
+					}
+					if again {
+						time.AfterFunc(time.Duration(rand.N(4000))*time.Millisecond, func() { _ = cmd.Process.Kill() })
+						if err := cmd.Wait(); err != nil {
+							kills.Add(1)
+							if strings.Contains(out.String(), "provisioner") || strings.Contains(out.String(), "Provisioning") {
+								midway.Add(1)
+							}
+						}
+						os.Remove(hold)
+						continue
+					}
+					if err := cmd.Wait(); err != nil {
+						s.Errorf("worker %d: %v\n%s", i, err, &out)
+					}
+					return
+				}
+			})
+		}
+		wg.Wait()
+	}
+	began := time.Now()
+	round("1", func(i int) (string, []string) { return strconv.Itoa(i), nil })
+	s.whole()
+	round("2", func(i int) (string, []string) {
+		if i%2 == 0 {
+			return strconv.Itoa(i), []string{"-destroy"}
+		}
+		return strconv.Itoa(i), nil
+	})
+	s.whole()
+	s.Logf("%d workers, twice, %d of them killed, %d at work, %v", n, kills.Load(), midway.Load(), time.Since(began).Round(time.Second))
+	if list := strings.Fields(s.directory().run(0, "state", "list")); len(list) != 1+n/2*2 {
+		s.Errorf("the state has %q", list)
+	}
+}
