@@ -75,10 +75,10 @@ var callLimits = map[string]float64{
 // Objects allocated for each resource.
 var allocLimits = map[string]map[string]float64{
 	"blocks":  {"compile": 120, "create plan": 50, "create apply": 46, "no-op": 75, "destroy plan": 55, "destroy apply": 36},
-	"count":   {"create plan": 56, "create apply": 60, "no-op": 70, "destroy plan": 33, "destroy apply": 27},
-	"foreach": {"create plan": 90, "create apply": 51, "no-op": 102, "destroy plan": 33, "destroy apply": 27},
+	"count":   {"create plan": 56, "create apply": 60, "no-op": 70, "destroy plan": 33, "destroy apply": 29},
+	"foreach": {"create plan": 90, "create apply": 51, "no-op": 102, "destroy plan": 33, "destroy apply": 29},
 	"chain":   {"compile": 150, "create plan": 59, "create apply": 54, "no-op": 92, "destroy plan": 55, "destroy apply": 39},
-	"pairs":   {"create plan": 55, "create apply": 59, "no-op": 72, "destroy plan": 33, "destroy apply": 27},
+	"pairs":   {"create plan": 55, "create apply": 59, "no-op": 72, "destroy plan": 33, "destroy apply": 29},
 }
 
 func TestBudget(t *testing.T) {

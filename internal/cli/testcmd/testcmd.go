@@ -24,7 +24,7 @@ import (
 
 // Test is `test`.
 var Test = &base.Command{
-	Name: "test", Stream: true, Short: "Execute integration tests for Lethe modules",
+	Name: "test", Stream: true, Makes: true, Short: "Execute integration tests for Lethe modules",
 	Long: `Runs the test files of the current configuration: files whose names end in
 .tftest.hcl or .tofutest.hcl, in this directory and in the directory "tests".
 The runs of a file are planned or applied in their order, and what they assert
