@@ -147,7 +147,8 @@ func attach(ctx context.Context, program Program) (*Running, error) {
 	if err != nil {
 		return nil, diag.Errorf(title, "TF_REATTACH_PROVIDERS says that the provider %s is running, but it cannot be reached (%s). It may have ended since.", program.Provider, err)
 	}
-	return &Running{Conn: conn, Protocol: program.Protocol, Way: Way{Network: network, Address: address}, Close: func() { conn.Close() }}, nil
+	// There is no Way: a program may configure itself anew for each connection, so all calls have to take one.
+	return &Running{Conn: conn, Protocol: program.Protocol, Close: func() { conn.Close() }}, nil
 }
 
 // connect starts the process and connects to it. end asks it to end, and kills it if it does not;
