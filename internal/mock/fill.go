@@ -113,7 +113,7 @@ func (f *filler) made(a *schema.Attr, given cty.Value, path cty.Path) cty.Value 
 // invented is a value that is made up.
 func (f *filler) invented(a *schema.Attr, path cty.Path) cty.Value {
 	if a.Object == nil || a.Object.Nesting != schema.Single {
-		return f.zero(a.Type, path)
+		return Zero(a.Type, path, f.word)
 	}
 	out := map[string]cty.Value{}
 	for _, inner := range a.Object.Attrs {
@@ -122,12 +122,12 @@ func (f *filler) invented(a *schema.Attr, path cty.Path) cty.Value {
 	return cty.ObjectVal(out)
 }
 
-// zero is a value of a type: numbers are 0, truth values false, collections empty. Texts are eight letters and digits, so that
-// two of them differ.
-func (f *filler) zero(t cty.Type, path cty.Path) cty.Value {
+// Zero is a value of a type: numbers are 0, truth values false, collections empty. Texts are those of word, by their places
+// in the value.
+func Zero(t cty.Type, path cty.Path, word func(cty.Path) string) cty.Value {
 	switch {
 	case t == cty.String:
-		return cty.StringVal(f.word(path))
+		return cty.StringVal(word(path))
 	case t == cty.Number:
 		return cty.Zero
 	case t == cty.Bool:
@@ -141,20 +141,20 @@ func (f *filler) zero(t cty.Type, path cty.Path) cty.Value {
 	case t.IsObjectType():
 		out := map[string]cty.Value{}
 		for name, ty := range t.AttributeTypes() {
-			out[name] = f.zero(ty, path.GetAttr(name))
+			out[name] = Zero(ty, path.GetAttr(name), word)
 		}
 		return cty.ObjectVal(out)
 	case t.IsTupleType():
 		var out []cty.Value
 		for i, ty := range t.TupleElementTypes() {
-			out = append(out, f.zero(ty, path.IndexInt(i)))
+			out = append(out, Zero(ty, path.IndexInt(i), word))
 		}
 		return cty.TupleVal(out)
 	}
 	return cty.NullVal(t)
 }
 
-// word is a text for a place in the object.
+// word is a text for a place in the object: eight letters and digits, so that two of them differ.
 func (f *filler) word(path cty.Path) string {
 	const letters = "abcdefghijklmnopqrstuvwxyz0123456789"
 	sum := sha256.Sum256([]byte(f.of + " " + mark.PathString(path)))

@@ -114,10 +114,8 @@ func (o *Object) Plan(ctx context.Context, req provider.PlanRequest) (provider.P
 	}
 	planned := s.NullWriteOnly(proposed)
 	if prior.IsNull() {
-		f := filler{of: o.Of.String(), unknown: !o.Answer.Known, nulls: true}
-		planned = f.block(s.Block, planned, config, o.Answer.Given, nil)
-		if f.err != nil {
-			return provider.PlanResponse{}, o.refused(f.err)
+		if planned, ds = o.fill(s, planned, config, filler{unknown: !o.Answer.Known, nulls: true}); ds.HasErrors() {
+			return provider.PlanResponse{}, ds
 		}
 	}
 	resp.Planned, ds = encoded(s, planned)
@@ -138,10 +136,9 @@ func (o *Object) Apply(ctx context.Context, req provider.ApplyRequest) (provider
 	if planned.IsNull() {
 		return resp, nil
 	}
-	f := filler{of: o.Of.String()}
-	made := f.block(s.Block, planned, planned, o.Answer.Given, nil)
-	if f.err != nil {
-		return provider.ApplyResponse{}, o.refused(f.err)
+	made, ds := o.fill(s, planned, planned, filler{})
+	if ds.HasErrors() {
+		return provider.ApplyResponse{}, ds
 	}
 	resp.State, ds = encoded(s, made)
 	return resp, ds
@@ -153,14 +150,14 @@ func (o *Object) Import(ctx context.Context, req provider.ImportRequest) (provid
 	if ds.HasErrors() {
 		return provider.ImportResponse{}, ds
 	}
-	f := filler{of: o.Of.String(), nulls: true}
 	empty := s.Empty()
-	made := f.block(s.Block, empty, empty, o.Answer.Given, nil).AsValueMap()
+	all, ds := o.fill(s, empty, empty, filler{nulls: true})
+	if ds.HasErrors() {
+		return provider.ImportResponse{}, ds
+	}
+	made := all.AsValueMap()
 	if id := s.Attr("id"); id != nil && id.Type == cty.String && req.ID != "" {
 		made["id"] = cty.StringVal(req.ID)
-	}
-	if f.err != nil {
-		return provider.ImportResponse{}, o.refused(f.err)
 	}
 	d, ds := encoded(s, cty.ObjectVal(made))
 	return provider.ImportResponse{Objects: []provider.Imported{{Type: req.Type, State: d, Identity: req.Identity}}}, ds
@@ -206,12 +203,21 @@ func (o *Object) result(ctx context.Context, mode addr.Mode, typ string, config 
 	if err != nil {
 		return provider.Dynamic{}, failed(err)
 	}
-	f := filler{of: o.Of.String(), nulls: true}
-	made := f.block(s.Block, v, v, o.Answer.Given, nil)
-	if f.err != nil {
-		return provider.Dynamic{}, o.refused(f.err)
+	made, ds := o.fill(s, v, v, filler{nulls: true})
+	if ds.HasErrors() {
+		return provider.Dynamic{}, ds
 	}
 	return encoded(s, made)
+}
+
+// fill makes a value of the object, by what f says is decided here.
+func (o *Object) fill(s *schema.Schema, v, config cty.Value, f filler) (cty.Value, provider.Diags) {
+	f.of = o.Of.String()
+	made := f.block(s.Block, v, config, o.Answer.Given, nil)
+	if f.err != nil {
+		return cty.NilVal, o.refused(f.err)
+	}
+	return made, nil
 }
 
 // refused says that a given value does not fit. The value is not shown: it may be a secret.

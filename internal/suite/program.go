@@ -11,6 +11,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/config/testfile"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/mock"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -186,35 +187,13 @@ func required(s *provider.Schemas) map[string]cty.Value {
 	out := map[string]cty.Value{}
 	for _, a := range s.Config.Attrs {
 		if a.Required {
-			out[a.Name] = zero(a.Type)
+			out[a.Name] = mock.Zero(a.Type, nil, func(cty.Path) string { return "" })
+			if out[a.Name].IsNull() { // anything is enough where anything is taken
+				out[a.Name] = cty.EmptyObjectVal
+			}
 		}
 	}
 	return out
-}
-
-// zero is the emptiest value of a type.
-func zero(t cty.Type) cty.Value {
-	switch {
-	case t == cty.String:
-		return cty.StringVal("")
-	case t == cty.Number:
-		return cty.Zero
-	case t == cty.Bool:
-		return cty.False
-	case t.IsListType():
-		return cty.ListValEmpty(t.ElementType())
-	case t.IsSetType():
-		return cty.SetValEmpty(t.ElementType())
-	case t.IsMapType():
-		return cty.MapValEmpty(t.ElementType())
-	case t.IsObjectType():
-		out := map[string]cty.Value{}
-		for name, ty := range t.AttributeTypes() {
-			out[name] = zero(ty)
-		}
-		return cty.ObjectVal(out)
-	}
-	return cty.EmptyObjectVal
 }
 
 // with is a configuration as a variant has it.
