@@ -2,6 +2,7 @@ package base
 
 import (
 	"bufio"
+	"encoding/json"
 	"io"
 	"os"
 
@@ -75,6 +76,15 @@ func (s *Screen) Step(code, text string) { s.Tell(event.Note{Text: text, Code: c
 
 // Print prints a command's result as it is.
 func (s *Screen) Print(text string) { io.WriteString(s.call.Stdout, text) }
+
+// Document prints a command's result for programs, in one line. doc has to be what JSON can say.
+func (s *Screen) Document(doc any) {
+	text, err := json.Marshal(doc)
+	if err != nil {
+		panic(err)
+	}
+	s.Print(string(text) + "\n")
+}
 
 // close ends a screen.
 func (s *Screen) close() {

@@ -116,7 +116,7 @@ func resourceGraph(p *program.Program) string {
 	}
 	for _, d := range list {
 		for _, to := range resourcesBehind(p, d.ID) {
-			fmt.Fprintf(&b, "  %q -> %q;\n", d.Resource.String(), to.String())
+			fmt.Fprintf(&b, "  %q -> %q;\n", d.Resource.String(), to.Resource.String())
 		}
 	}
 	b.WriteString("}\n")

@@ -15,12 +15,8 @@ func mermaid(p *program.Program, all bool) string {
 		list = p.Decls()
 	}
 	number := map[program.Decl]int{}
-	resource := map[addr.Resource]program.Decl{}
 	for i, d := range list {
 		number[d.ID] = i
-		if d.Kind == program.Resource {
-			resource[d.Resource] = d.ID
-		}
 	}
 	var b strings.Builder
 	b.WriteString("flowchart RL\n")
@@ -45,15 +41,16 @@ func mermaid(p *program.Program, all bool) string {
 		fmt.Fprintf(&b, "%sn%d[%q]\n", indent, number[d.ID], label)
 	}
 	group(addr.Module{})
+	edge := func(from, to program.Decl) { fmt.Fprintf(&b, "  n%d --> n%d\n", number[from], number[to]) }
 	for _, d := range list {
 		if all {
 			for _, r := range p.Refs(d.ID) {
-				fmt.Fprintf(&b, "  n%d --> n%d\n", number[d.ID], number[r.To])
+				edge(d.ID, r.To)
 			}
 			continue
 		}
 		for _, to := range resourcesBehind(p, d.ID) {
-			fmt.Fprintf(&b, "  n%d --> n%d\n", number[d.ID], number[resource[to]])
+			edge(d.ID, to.ID)
 		}
 	}
 	return b.String()

@@ -2,7 +2,6 @@ package devcmd
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -48,8 +47,7 @@ func runModules(_ context.Context, c *base.Call, f *project.Options) int {
 				doc.Modules = append(doc.Modules, module{n.Call.Name, n.Source, n.Version})
 			}
 		})
-		text, _ := json.Marshal(doc) // strings alone cannot fail
-		c.UI.Print(string(text) + "\n")
+		c.UI.Document(doc)
 	case len(p.Tree.Root.Children) == 0:
 		c.UI.Print("No modules found in configuration.\n")
 	default:

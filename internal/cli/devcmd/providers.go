@@ -2,7 +2,6 @@ package devcmd
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -96,10 +95,6 @@ func providersJSON(c *base.Call, p *project.Project, s *state.Snapshot, hosts en
 			doc.State = append(doc.State, requirement{Name: n.Provider.String()})
 		}
 	}
-	text, err := json.Marshal(doc)
-	if err != nil {
-		panic(err) // they are texts
-	}
-	c.UI.Print(string(text) + "\n")
+	c.UI.Document(doc)
 	return c.UI.DoneQuiet()
 }

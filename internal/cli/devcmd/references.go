@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
@@ -24,8 +23,8 @@ func resourcesOf(p *program.Program) []*program.Declaration {
 }
 
 // resourcesBehind are the resources that a declaration refers to, through values.
-func resourcesBehind(p *program.Program, d program.Decl) []addr.Resource {
-	var out []addr.Resource
+func resourcesBehind(p *program.Program, d program.Decl) []*program.Declaration {
+	var out []*program.Declaration
 	seen := map[program.Decl]bool{d: true}
 	var walk func(program.Decl)
 	walk = func(d program.Decl) {
@@ -35,7 +34,7 @@ func resourcesBehind(p *program.Program, d program.Decl) []addr.Resource {
 			}
 			seen[r.To] = true
 			if to := p.Decls()[r.To]; to.Kind == program.Resource {
-				out = append(out, to.Resource)
+				out = append(out, to)
 			} else {
 				walk(r.To)
 			}

@@ -86,7 +86,8 @@ func listJSON(c *base.Call, found []addr.Object) int {
 		}
 		doc.Resources = append(doc.Resources, l)
 	}
-	return printJSON(c, doc)
+	c.UI.Document(doc)
+	return c.UI.DoneQuiet()
 }
 
 func runIdentities(ctx context.Context, c *base.Call, f *listFlags) int {
@@ -104,15 +105,7 @@ func runIdentities(ctx context.Context, c *base.Call, f *listFlags) int {
 			out[o.String()] = e.Identity
 		}
 	}
-	return printJSON(c, out)
-}
-
-func printJSON(c *base.Call, doc any) int {
-	text, err := json.Marshal(doc)
-	if err != nil {
-		panic(err) // there are texts, numbers and JSON in it
-	}
-	c.UI.Print(string(text) + "\n")
+	c.UI.Document(out)
 	return c.UI.DoneQuiet()
 }
 

@@ -2,7 +2,6 @@ package workspacecmd
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
@@ -68,10 +67,6 @@ func listJSON(c *base.Call, names []string, selected string) int {
 	for _, n := range names {
 		doc.Workspaces = append(doc.Workspaces, entry{n, n == selected})
 	}
-	text, err := json.Marshal(doc)
-	if err != nil {
-		panic(err) // names are strings
-	}
-	c.UI.Print(string(text) + "\n")
+	c.UI.Document(doc)
 	return base.ExitOK
 }
