@@ -229,7 +229,10 @@ var classes = []class{
 		})
 	}},
 	{"`-refresh-only`, where keys depend on what is not there yet", func(c *comparison, d Difference) bool {
-		return c.st.Do.Refresh == "only" && (c.refused(d, "Invalid count argument") || c.refused(d, "Invalid for_each argument"))
+		// What looks at instances that are missing for it is an error beside the first, not the warning
+		// that it is elsewhere with -refresh-only.
+		return c.st.Do.Refresh == "only" && !c.b.only("Invalid index", "condition failed") &&
+			c.refused(d, "Invalid count argument", "Invalid for_each argument", "Invalid index", "condition failed")
 	}},
 	{"a plan that reads nothing but data of checks", func(c *comparison, d Difference) bool {
 		return c.idle(d, func(ch any) bool { return c.ofCheck(ch) })
