@@ -78,6 +78,9 @@ func noCommand(e *Env, args []string) int {
 	var names []string
 	for _, c := range commands() {
 		names = append(names, c.Name)
+		if group, _, ok := strings.Cut(c.Name, " "); ok {
+			names = append(names, group)
+		}
 	}
 	if of, ok := aliases[args[0]]; ok {
 		args = append([]string{of}, args[1:]...)

@@ -130,7 +130,7 @@ func (s *State) takeIn(ctx context.Context, r *journal.Recovery) bool {
 // report says what a journal has.
 func report(r *journal.Recovery, bag *diag.Bag) {
 	if r.Changes > 0 && !r.Written {
-		bag.Add(diag.Warningf("Recovered an interrupted run", "The run %s ended before it wrote the state. By its journal, %s taken in.", r.Header.Run, diag.Counted(r.Changes, "change was", "changes were")))
+		bag.Add(diag.Warningf("Recovered an interrupted run", "The run %s ended before it wrote the state. From its journal, %s taken into the state.", r.Header.Run, diag.Counted(r.Changes, "change was", "changes were")))
 	}
 	if len(r.Refused) > 0 && !r.Written {
 		text := ""

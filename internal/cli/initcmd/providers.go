@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/project"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/fetch"
 	"github.com/lethe-iac/lethe/internal/state/disk"
 )
@@ -38,7 +38,8 @@ func (i *initialization) initProviders(ctx context.Context) bool {
 	for _, n := range needs {
 		switch {
 		case n.Provider.IsBuiltin():
-			i.p.UI.Line(fmt.Sprintf("- %s is built in to Lethe", n.Provider))
+			text := n.Provider.String() + " is built in to Lethe"
+			i.p.UI.Tell(event.Note{Text: "- " + text, Record: text})
 		case !i.p.Attached(n.Provider):
 			install = append(install, n)
 		}
@@ -83,7 +84,7 @@ func (i *initialization) onlyDirs() bool {
 		}
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		i.p.Bag.Add(diag.Errorf("Failed to remember the plugin directories", "The file %s, which keeps what -plugin-dir says: %s.", i.p.Display(file), disk.Reason(err)))
+		i.p.Bag.Add(diag.Errorf("Failed to remember the plugin directories", "The file %s, which keeps the directories of -plugin-dir, cannot be used: %s.", i.p.Display(file), disk.Reason(err)))
 		return false
 	}
 	for _, dir := range dirs {

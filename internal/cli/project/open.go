@@ -29,11 +29,11 @@ import (
 // command.
 func Open(c *base.Call, o *Options) (*Project, bool) {
 	if o.CloseTimeout < 0 {
-		c.Bag.Add(diag.Errorf("Invalid close timeout", "Closing a lease may take some time, such as 30s or 5m. Not %s.", o.CloseTimeout))
+		c.Bag.Add(diag.Errorf("Invalid close timeout", "The option -close-timeout takes a time above zero, such as 30s or 5m, and not %s.", o.CloseTimeout))
 		return nil, false
 	}
 	if o.Parallelism < 1 && c.Flags.Lookup("parallelism") != nil {
-		c.Bag.Add(diag.Errorf("Invalid parallelism value", "The parallelism must be a positive value. Not %d.", o.Parallelism))
+		c.Bag.Add(diag.Errorf("Invalid parallelism value", "The parallelism must be a positive value, and not %d.", o.Parallelism))
 		return nil, false
 	}
 	warnUnhonoured(c)
@@ -67,7 +67,7 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 	p.Providers = &fetch.Providers{
 		Registry: asks, OCI: newImages(asks, credentials), StoreDir: cacheDir(c, "packages"),
 		Settings: p.Settings, WorkDir: p.Dir, DataDir: p.Data, CacheDir: p.pluginCache(), Getenv: c.Getenv, Closed: p.closed,
-		Note: func(s string) { c.UI.Line(s) }, Moved: func(t event.Transfer) { c.UI.Tell(t) },
+		Note: func(n event.Note) { c.UI.Tell(n) }, Moved: func(t event.Transfer) { c.UI.Tell(t) },
 	}
 	p.Modules = &fetch.Installer{
 		Registry: asks, OCI: p.Providers.OCI, Buckets: &bucket.Access{Getenv: c.Getenv, Learned: credentials.Learned}, Host: c.Registry(), WorkDir: p.Dir, DataDir: p.Data, CacheDir: cacheDir(c, "git"), Environ: c.Environ,
