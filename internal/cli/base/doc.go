@@ -110,6 +110,7 @@ type Call struct {
 	Secrets  *secret.Set
 	UI       *Screen
 	Stops    Stops
+	Log      func(string)   // takes a sentence about what is done, for the log; nil: nothing is logged
 	Heard    func(string)   // gets each line of the log as well; nil: nothing listens
 	Leaving  func()         // is called before the program ends at once, to say what is left; may be nil
 	Work     *engine.Engine // what is under way; nil before there is any

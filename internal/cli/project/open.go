@@ -39,6 +39,8 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 	warnUnhonoured(c)
 	p := &Project{Call: c, Bag: &c.Bag, UI: c.UI, Options: o, Dir: c.Dir, Root: cmp.Or(c.Path(o.Config), c.Dir), Data: dataDir(c.Env)}
 	p.Vars = &Variables{p: p}
+	p.log = newLogger(c)
+	p.log.begin(c)
 	if c.Flags.Lookup("input") == nil {
 		o.Input = base.IsTerminal(c.Stdin) && base.IsTerminal(c.Stdout) && asking(c) // a program that reads the output knows no questions
 	}
@@ -102,7 +104,7 @@ func (p *Project) newEngine() *engine.Engine {
 		CloseTimeout: cmp.Or(p.Options.CloseTimeout, p.Settings.CloseTimeout),
 	}}
 	if c.UI != nil {
-		e.Sink = c.UI
+		e.Sink = p.log.overhear(c.UI)
 	}
 	return e
 }
@@ -157,8 +159,6 @@ func (p *Project) keeperLost(err error) {
 
 // newPool makes the pool of providers: plugins, reattached ones, built-in ones.
 func (p *Project) newPool() *provider.Pool {
-	log := newLogger(p.Call)
-	log.line("INFO", "Lethe version: %s", base.Version)
 	processes := &launch.Processes{
 		Find: func(a addr.Provider) (string, error) {
 			return p.Providers.Program(a, p.Lock)
@@ -179,8 +179,11 @@ func (p *Project) newPool() *provider.Pool {
 		Complete: p.closed.Has(shortcut.Calls),
 		Version:  base.Version,
 	}
-	if log.hearsProviders() {
-		processes.Log, processes.Quiet = log.fromProvider, false
+	if p.log.hearsProviders() {
+		processes.Log, processes.Quiet = p.log.fromProvider, false
+	}
+	if p.log.hears("DEBUG") {
+		processes.Called = p.log.called
 	}
 	if p.Call.Keeper != nil && keeper.Supported && p.Call.Getenv(keeper.Variable) != "off" {
 		p.Call.Keeps = keeper.New(keeper.Options{Spawn: p.Call.Keeper, Secrets: p.Call.Secrets, Lost: p.keeperLost})
