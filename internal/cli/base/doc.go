@@ -34,8 +34,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
-// Version is the program's number. Its minor part is the level of the language that it speaks.
+// Version is the level of the language that the program speaks, which is what constraints, states and plans go by.
 const Version = "1.12.0"
+
+// Release is the product's own version. A release sets it when it is built.
+var Release = "0.1.0-dev"
 
 // Exit codes.
 const (
