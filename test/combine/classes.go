@@ -90,6 +90,15 @@ var classes = []class{
 			return !strings.Contains(c.a.said(), "adjust the address of "+m[1]+" to ")
 		})
 	}},
+	{"a `moved` block that takes a resource or a module to one that has other objects", func(c *comparison, d Difference) bool {
+		// What did not move is left without its provider, where the edit renamed that.
+		left := unprovided.FindAllStringSubmatch(c.b.said(), -1)
+		return c.refused(d, "Provider configuration not present") && len(left) > 0 && !slices.ContainsFunc(left, func(m []string) bool {
+			return !c.has(func(_ *Module, b *Block) bool {
+				return b.Kind == Moved && liesIn(m[1], b.arg("from").text()) && slices.ContainsFunc(c.a.Before.Resources, func(r *StateResource) bool { return liesIn(r.addr(), b.arg("to").text()) })
+			})
+		})
+	}},
 	{"`-target`, and conditions of variables of a module that is left out", func(c *comparison, d Difference) bool {
 		return len(c.st.Do.Target) > 0 && c.refused(d, "Invalid value for variable")
 	}},
@@ -603,6 +612,14 @@ func (o *Outcome) drifted(addr string) bool {
 
 // blocked is an object of which Terraform says that it did not move.
 var blocked = regexp.MustCompile(`- (\S+) could not move to `)
+
+// unprovided is what Terraform cannot work with, for its provider is not configured any more.
+var unprovided = regexp.MustCompile(`To work with\s+(\S+)`)
+
+// liesIn is whether an address is another one as a module writes it, or lies in it.
+func liesIn(addr, in string) bool {
+	return strings.Contains("."+keyless(addr)+".", "."+keyless(in)+".")
+}
 
 // recounted is whether a moved block leads to a resource or a module that gets or loses count.
 func (c *comparison) recounted() bool {
