@@ -47,7 +47,7 @@ func (d *Directory) Init(ctx context.Context, req InitRequest) (configured strin
 	if !req.Reconfigure && !was.same(next) && !d.migrate(ctx, was, next, before != nil, req) {
 		return "", false
 	}
-	if !d.remember(declared, next, d.Env.Bag) || !d.try(ctx, next) {
+	if !d.remember(declared, next, d.Env.Bag) || !d.try(ctx, next, req) {
 		return "", false
 	}
 	if block != nil && (req.Reconfigure || before == nil || !was.same(next)) {
@@ -57,7 +57,7 @@ func (d *Directory) Init(ctx context.Context, req InitRequest) (configured strin
 }
 
 // try opens the store once, so that wrong settings are found now.
-func (d *Directory) try(ctx context.Context, s settings) bool {
+func (d *Directory) try(ctx context.Context, s settings, req InitRequest) bool {
 	st, ok := d.open(ctx, s)
 	if !ok {
 		return false
@@ -70,17 +70,23 @@ func (d *Directory) try(ctx context.Context, s settings) bool {
 		d.Env.Bag.Add(diag.Errorf("Failed to use the backend", "%s.", err))
 		return false
 	}
-	return d.reselect(names)
+	return d.reselect(names, req)
 }
 
 // reselect sees to it that the selected workspace is one of the store, for one that does not have the default one.
-func (d *Directory) reselect(names []string) bool {
-	selected := d.Env.Selected()
+func (d *Directory) reselect(names []string, req InitRequest) bool {
+	selected, chosen := d.Env.Selected(), ""
 	switch {
 	case slices.Contains(names, selected) || slices.Contains(names, store.Default):
 		return true
-	case len(names) == 1 && d.Env.Getenv(workspace.Variable) == "":
-		if err := d.Env.Select(names[0]); err != nil {
+	case d.Env.Getenv(workspace.Variable) != "":
+	case len(names) == 1:
+		chosen = names[0]
+	case len(names) > 1:
+		chosen = req.Choose(selected, names)
+	}
+	if chosen != "" {
+		if err := d.Env.Select(chosen); err != nil {
 			d.Env.Bag.Add(diag.Errorf("Failed to select the workspace", "%s.", err))
 			return false
 		}
