@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -86,11 +87,7 @@ func (d *Directory) reselect(names []string, req InitRequest) bool {
 		chosen = req.Choose(selected, names)
 	}
 	if chosen != "" {
-		if err := d.Env.Select(chosen); err != nil {
-			d.Env.Bag.Add(diag.Errorf("Failed to select the workspace", "%s.", err))
-			return false
-		}
-		return true
+		return d.choose(chosen)
 	}
 	there := "There are none yet: make one with \"lethe workspace new NAME\""
 	if len(names) > 0 {
@@ -137,9 +134,45 @@ func (d *Directory) migrate(ctx context.Context, was, next settings, configured 
 		return d.copySelected(ctx, from, to, names, next, req)
 	}
 	for _, name := range names {
-		if !d.copyState(ctx, way{from, to, name, name}, !configured, req) {
+		target, ok := d.renamed(ctx, name, to, req)
+		if !ok || !d.copyState(ctx, way{from, to, name, target}, !configured, req) {
 			return false
 		}
+		if name != target && !d.choose(target) {
+			return false
+		}
+	}
+	return true
+}
+
+// renamed is what a workspace is called in another store: the default one needs a name where there is no such.
+func (d *Directory) renamed(ctx context.Context, name string, to store.Store, req InitRequest) (string, bool) {
+	if name != store.Default || store.Single(ctx, to) {
+		return name, true
+	}
+	there, err := to.List(ctx)
+	if err != nil {
+		d.Env.Bag.Add(diag.Errorf("Failed to use the backend", "%s.", err))
+		return "", false
+	}
+	if slices.Contains(there, name) {
+		return name, true
+	}
+	if name = cmp.Or(d.Env.Getenv(workspace.Variable), req.Rename()); name != "" {
+		return name, true
+	}
+	d.Env.Bag.Add(diag.Errorf("The default workspace needs a name", "The new backend has no workspace %q, and the previous one has a state of it. Set %s to the name that the workspace is to have there, or use -reconfigure to leave the state where it is.", store.Default, workspace.Variable))
+	return "", false
+}
+
+// choose makes a workspace the selected one.
+func (d *Directory) choose(name string) bool {
+	if d.Env.Getenv(workspace.Variable) != "" {
+		return true
+	}
+	if err := d.Env.Select(name); err != nil {
+		d.Env.Bag.Add(diag.Errorf("Failed to select the workspace", "%s.", err))
+		return false
 	}
 	return true
 }
@@ -157,11 +190,7 @@ func (d *Directory) copySelected(ctx context.Context, from, to store.Store, name
 	if others := slices.DeleteFunc(names, func(n string) bool { return n == selected }); len(others) > 0 {
 		d.Env.Bag.Add(diag.Warningf("Workspaces left behind", "The backend %q keeps one state. That of the workspace %q was copied there; these stay in the previous backend: %s.", next.driver.Name, selected, strings.Join(others, ", ")))
 	}
-	if err := d.Env.Select(store.Default); err != nil {
-		d.Env.Bag.Add(diag.Errorf("Failed to select the workspace", "%s.", err))
-		return false
-	}
-	return true
+	return d.choose(store.Default)
 }
 
 // way is from where to where a state goes.

@@ -117,14 +117,14 @@ var classes = []class{
 		})
 	}},
 	{"an ignored argument that became sensitive, of what is replaced", func(c *comparison, d Difference) bool {
-		return strings.HasSuffix(d.Section, "sensitive") && c.ignores(d.At) && len(compact(d.A)) > len(compact(d.B)) && regexp.MustCompile(regexp.QuoteMeta(d.At)+` (must|will) be replaced`).MatchString(c.a.said())
+		return strings.HasSuffix(d.Section, "sensitive") && c.ignores(d.At) && len(compact(d.A)) > len(compact(d.B)) && c.replaced(d.At)
 	}},
 	{"an output made from what `-destroy -target` destroys", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && len(c.st.Do.Target) > 0 && d.What == "state" && d.Section == "outputs" &&
 			compact(c.a.Before.Outputs[d.At]) == compact(c.a.After.Outputs[d.At])
 	}},
 	{"`destroy` where there is nothing, with a value that a variable refuses", func(c *comparison, d Difference) bool {
-		return c.st.Do.Destroy && len(c.a.Before.Resources) == 0 && (c.refuses(d, "Invalid value for variable") || c.refuses(d, "Invalid for_each argument") || c.refuses(d, "Moved object still exists"))
+		return c.st.Do.Destroy && len(c.a.Before.Resources) == 0 && (c.refuses(d, "Invalid value for variable") || c.refuses(d, "Invalid for_each argument") || c.refuses(d, "Moved object still exists") || c.refuses(d, "Ambiguous move statements"))
 	}},
 	{"what moves to another type, and goes in the same plan", func(c *comparison, d Difference) bool {
 		return d.What == "calls" && d.Section == "move" && d.B == nil && (strings.Contains(c.a.said(), "which is not in configuration") || c.movesOn())
@@ -252,7 +252,7 @@ var classes = []class{
 		})
 	}},
 	{"an object that could not be destroyed", func(c *comparison, d Difference) bool {
-		return c.st.Do.Destroy && (d.Section == "sensitive" || d.Section == "create first") && slices.Contains(c.failures(), d.At)
+		return (c.st.Do.Destroy || c.replaced(d.At)) && (d.Section == "sensitive" || d.Section == "create first") && slices.Contains(c.failures(), d.At)
 	}},
 	{"`output_changes` of a destroy", func(c *comparison, d Difference) bool {
 		ours, _ := d.A.([]any)
@@ -363,6 +363,11 @@ var classes = []class{
 
 // unexpected is what Lethe says of an answer that is not what was planned, or an error.
 var unexpected = regexp.MustCompile(`(?m)applying changes to (\S+?),|with (\S+),$`)
+
+// replaced is whether Lethe's plan replaces an object.
+func (c *comparison) replaced(addr string) bool {
+	return regexp.MustCompile(regexp.QuoteMeta(addr) + ` (must|will) be replaced`).MatchString(c.a.said())
+}
 
 // failures are what errors of Lethe are about.
 func (c *comparison) failures() []string {
