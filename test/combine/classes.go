@@ -241,13 +241,28 @@ var classes = []class{
 		// What looks at instances that are missing for it is an error beside the first, not the warning
 		// that it is elsewhere with -refresh-only.
 		return c.st.Do.Refresh == "only" && !c.b.only("Invalid index", "condition failed") &&
-			c.refused(d, "Invalid count argument", "Invalid for_each argument", "Invalid index", "condition failed")
+			c.b.only("Invalid count argument", "Invalid for_each argument", "Invalid index", "condition failed") &&
+			(d.Section == "exits" && d.A != 1 && d.B == 1 || d.What == "plan" && strings.HasPrefix(d.Section, "checks"))
+	}},
+	{"a precondition of a create-first replacement", func(c *comparison, d Difference) bool {
+		at := strings.TrimSuffix(d.At, " deposed")
+		return d.What == "state" && strings.Contains(c.a.said(), "Resource precondition failed") && slices.Contains(c.failures(), at) && c.b.deposed(at)
+	}},
+	{"what was replaced create-first, where a condition of what depends on it fails", func(c *comparison, d Difference) bool {
+		at := strings.TrimSuffix(c.subject(d), " deposed")
+		gone := d.What == "state" && d.B == nil || d.What == "calls" && d.A == nil && strings.HasPrefix(d.At, "delete ")
+		return gone && c.a.deposed(at) && slices.ContainsFunc(c.failures(), func(failed string) bool {
+			return c.needs(Difference{At: failed}, func(p *place) bool { return p.addr() == keyless(at) })
+		})
 	}},
 	{"a plan that reads nothing but data of checks", func(c *comparison, d Difference) bool {
 		return c.idle(d, func(ch any) bool { return c.ofCheck(ch) })
 	}},
 	{"conditions, expressions and data of what is destroyed", func(c *comparison, d Difference) bool {
-		return c.st.Do.Destroy && c.refused(d, "Invalid index", "Attempt to get attribute from null value", "condition failed", "Configuration for import target does not exist", "Invalid count argument", "Invalid for_each argument", "Invalid import 'to' expression", "On demand", "Value not allowed in ephemeral output", "Inconsistent dependency lock file") || c.st.Do.Destroy && c.refused(d, "Invalid value for variable") && slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
+		titles := []string{"Invalid index", "Attempt to get attribute from null value", "condition failed", "Configuration for import target does not exist", "Invalid count argument", "Invalid for_each argument", "Invalid import 'to' expression", "On demand", "Value not allowed in ephemeral output", "Inconsistent dependency lock file"}
+		// A destroy that forgets something fails, too.
+		forgets := c.a.only("Objects were forgotten, not destroyed") && c.b.only(titles...)
+		return c.st.Do.Destroy && (c.refused(d, titles...) || forgets) || c.st.Do.Destroy && c.refused(d, "Invalid value for variable") && slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
 			return p.b.Kind == Variable && p.up != nil && p.up.needs(func(on *place) bool { return on.b.Kind == Resource || on.b.Kind == Data })
 		})
 	}},
@@ -326,6 +341,12 @@ var classes = []class{
 		}
 		keeps := d.What == "plan" && d.A == nil || d.What == "state" && compact(c.a.Before.Outputs[d.At]) == compact(c.a.After.Outputs[d.At])
 		return keeps && strings.HasPrefix(d.Section, "output") && partly(d)
+	}},
+	{"a data source with a precondition that is not known while planning", func(c *comparison, d Difference) bool {
+		return d.Section == "checks" && (d.A == nil || strings.Contains(compact(d.A), `"unknown"`)) && c.needs(d, func(p *place) bool {
+			l := p.b.nested("lifecycle")
+			return p.b.Kind == Data && l != nil && l.nested("precondition") != nil
+		})
 	}},
 	{"a data source that has one in `depends_on` which waits for apply", func(c *comparison, d Difference) bool {
 		waits := d.What == "plan" && (d.B == nil && does(c.a, d.At, "read") || unknowns(c.a, d.At) > unknowns(c.b, d.At)) ||
@@ -496,6 +517,13 @@ func (c *comparison) heldBack(d Difference) bool {
 			return slices.ContainsFunc(c.failures(), func(at string) bool { return strings.HasPrefix(keyless(at)+".", to.addr()+".") })
 		})
 	})
+}
+
+// deposed is whether an object stays deposed.
+func (o *Outcome) deposed(addr string) bool {
+	yes := false
+	o.After.managed(func(r *StateResource, i *StateInstance) { yes = yes || i.Deposed != "" && i.addr(r) == addr })
+	return yes
 }
 
 // leaves is whether Terraform leaves what it replaced deposed, or what it planned to destroy, and does not destroy it.
