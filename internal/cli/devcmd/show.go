@@ -11,6 +11,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/state/store/crypt"
 	"github.com/lethe-iac/lethe/internal/view"
 )
@@ -92,7 +93,7 @@ func runShow(ctx context.Context, c *base.Call, f *showFlags) int {
 	}
 	data, err := os.ReadFile(p.Call.Path(path))
 	if err != nil {
-		p.Bag.Add(diag.Errorf("Failed to read the given file as a state or plan file", "%s.", err))
+		p.Bag.Add(diag.Errorf("Failed to read the given file as a state or plan file", "The file %s cannot be read: %s.", path, disk.Reason(err)))
 		return p.UI.Fail()
 	}
 	if bytes.HasPrefix(data, []byte("PK")) || crypt.Sealed(data) && !crypt.IsState(data) {

@@ -44,7 +44,7 @@ func (i *initialization) initProviders(ctx context.Context) bool {
 			install = append(install, n)
 		}
 	}
-	if !i.onlyDirs() {
+	if !i.onlyDirs() || !i.locked(install) {
 		return false
 	}
 	if !i.p.Providers.Install(ctx, install, i.p.Lock, i.f.upgrade, i.p.Bag) {
@@ -60,6 +60,21 @@ func (i *initialization) initProviders(ctx context.Context) bool {
 	}
 	i.warnUnheld()
 	return true
+}
+
+// locked refuses providers that would have to be entered into a lock file that is read-only, before any is installed.
+func (i *initialization) locked(install []fetch.Need) bool {
+	missing := slices.ContainsFunc(install, func(n fetch.Need) bool {
+		_, ok := i.p.Lock.Get(n.Provider)
+		return !ok && !slices.ContainsFunc(i.p.Providers.Overridden(), func(o addr.Provider) bool { return o.Canon() == n.Provider.Canon() })
+	})
+	return i.f.lockfile != "readonly" || !missing || i.changed()
+}
+
+// changed refuses what a read-only lock file has not.
+func (i *initialization) changed() bool {
+	i.p.Bag.Add(diag.Errorf("Provider dependency changes detected", "Changes to the required provider dependencies were detected, but the lock file is read-only. To use and record these requirements, run \"lethe init\" without the \"-lockfile=readonly\" flag."))
+	return false
 }
 
 // onlyDirs settles where init looks for providers: in the directories of -plugin-dir, which are remembered for
@@ -107,8 +122,7 @@ func (i *initialization) warnUnheld() {
 
 func (i *initialization) writeLock() bool {
 	if i.p.Lock.Changed() && i.f.lockfile == "readonly" {
-		i.p.Bag.Add(diag.Errorf("Provider dependency changes detected", "Changes to the required provider dependencies were detected, but the lock file is read-only. To use and record these requirements, run \"lethe init\" without the \"-lockfile=readonly\" flag."))
-		return false
+		return i.changed()
 	}
 	return writeLock(i.p)
 }

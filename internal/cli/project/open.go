@@ -39,6 +39,9 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 	warnUnhonoured(c)
 	p := &Project{Call: c, Bag: &c.Bag, UI: c.UI, Options: o, Dir: c.Dir, Root: cmp.Or(c.Path(o.Config), c.Dir), Data: dataDir(c.Env)}
 	p.Vars = &Variables{p: p}
+	if _, err := os.Lstat(p.Data); err != nil {
+		c.AtEnd(p.tidy)
+	}
 	p.log = newLogger(c)
 	p.log.begin(c)
 	if c.Flags.Lookup("input") == nil {
@@ -89,6 +92,13 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 	p.Engine = p.newEngine()
 	c.Work = p.Engine
 	return p, true
+}
+
+// tidy removes directories that were made for what did not come about.
+func (p *Project) tidy() {
+	for _, name := range []string{"modules", "providers", ""} {
+		_ = os.Remove(filepath.Join(p.Data, name)) // unless there is something in it
+	}
 }
 
 func (p *Project) newEngine() *engine.Engine {

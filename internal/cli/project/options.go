@@ -12,6 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/state/disk"
 )
 
 // assignments collects -var and -var-file in one order.
@@ -114,7 +115,7 @@ func Addresses(c *base.Call, option string, given, files []string) ([]addr.Targe
 	for _, f := range files {
 		text, err := os.ReadFile(c.Path(f))
 		if err != nil {
-			c.Bag.Add(diag.Errorf("Failed to read address file", "The file given with -%s-file cannot be read: %s.", option, err))
+			c.Bag.Add(diag.Errorf("Failed to read address file", "The file given with -%s-file cannot be read: %s.", option, disk.Reason(err)))
 			ok = false
 		}
 		for _, line := range strings.Split(string(text), "\n") {
