@@ -109,7 +109,10 @@ var classes = []class{
 		waits := func(d Difference) bool {
 			return c.about(d, c.delayed(func(string) bool { return slices.ContainsFunc(addressesOf(c.b), c.unneeded) }))
 		}
-		return (d.A == nil || d.What == "state" && d.B == nil || d.Section == "create first") && (c.unneeded(d.At) || d.What == "calls" && c.unneeded(c.subject(d))) || d.What == "plan" && d.Section != "exits" && waits(d) || strings.HasSuffix(d.Section, "result") && d.B == "unknown" && slices.ContainsFunc(addressesOf(c.b), func(a string) bool {
+		more := func(d Difference) bool {
+			return c.about(d, slices.DeleteFunc(addressesOf(c.b), func(at string) bool { return !c.unneeded(at) }))
+		}
+		return (d.Section == "checks" || d.What == "checks") && (d.A == nil || d.A == "unknown") && more(d) || (d.A == nil || d.What == "state" && d.B == nil || d.Section == "create first") && (c.unneeded(d.At) || d.What == "calls" && c.unneeded(c.subject(d))) || d.What == "plan" && d.Section != "exits" && waits(d) || strings.HasSuffix(d.Section, "result") && d.B == "unknown" && slices.ContainsFunc(addressesOf(c.b), func(a string) bool {
 			return keyless(a) == d.At && c.unneeded(a)
 		}) || c.idle(d, func(ch any) bool {
 			at := fmt.Sprint(get(ch, "address"))
@@ -259,7 +262,7 @@ var classes = []class{
 		return c.idle(d, func(ch any) bool { return c.ofCheck(ch) })
 	}},
 	{"conditions, expressions and data of what is destroyed", func(c *comparison, d Difference) bool {
-		titles := []string{"Invalid index", "Attempt to get attribute from null value", "condition failed", "Configuration for import target does not exist", "Invalid count argument", "Invalid for_each argument", "Invalid import 'to' expression", "On demand", "Value not allowed in ephemeral output", "Inconsistent dependency lock file"}
+		titles := []string{"Invalid index", "Attempt to get attribute from null value", "condition failed", "Configuration for import target does not exist", "Invalid count argument", "Invalid for_each argument", "Invalid import 'to' expression", "On demand", "Value not allowed in ephemeral output", "Inconsistent dependency lock file", "Resource has no configuration"}
 		// A destroy that forgets something fails, too.
 		forgets := c.a.only("Objects were forgotten, not destroyed") && c.b.only(titles...)
 		return c.st.Do.Destroy && (c.refused(d, titles...) || forgets) || c.st.Do.Destroy && c.refused(d, "Invalid value for variable") && slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
