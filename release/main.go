@@ -24,6 +24,8 @@ type release struct {
 	version string // the product's own
 	time    time.Time
 	targets []target
+
+	building string // the directory that gets programs before they are packed
 }
 
 // target is a platform.
@@ -92,6 +94,10 @@ func (r *release) make() error {
 	if err != nil {
 		return err
 	}
+	if r.building, err = os.MkdirTemp("", "lethe-release-*"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(r.building)
 	var made []string
 	for _, t := range r.targets {
 		program, err := r.build(t)
@@ -104,11 +110,11 @@ func (r *release) make() error {
 		}
 		made = append(made, files...)
 	}
-	for _, name := range []string{"install.sh", "Containerfile"} {
+	for name, mode := range map[string]os.FileMode{"install.sh": 0o755, "Containerfile": 0o644} {
 		data, err := os.ReadFile(filepath.Join(r.source, "release", name))
 		if err == nil {
 			data = []byte(strings.ReplaceAll(string(data), "@VERSION@", r.version))
-			err = os.WriteFile(filepath.Join(r.out, name), data, 0o755)
+			err = os.WriteFile(filepath.Join(r.out, name), data, mode)
 		}
 		if err != nil {
 			return err
@@ -120,10 +126,7 @@ func (r *release) make() error {
 
 // build makes the program of a platform: static, and the same bytes wherever it is made.
 func (r *release) build(t target) ([]byte, error) {
-	path, err := filepath.Abs(filepath.Join(r.out, ".build", t.String(), t.program()))
-	if err != nil {
-		return nil, err
-	}
+	path := filepath.Join(r.building, t.String(), t.program())
 	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", path,
 		"-ldflags=-s -w -buildid= -X github.com/lethe-iac/lethe/internal/cli/base.Release="+r.version, "./cmd/lethe")
 	cmd.Dir = r.source
