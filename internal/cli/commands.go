@@ -33,7 +33,7 @@ func Manual() []base.About {
 	var out []base.About
 	for _, cmd := range commands() {
 		if !cmd.Hidden {
-			about, _ := (&Env{}).New(cmd)
+			about, _ := (&base.Env{}).New(cmd)
 			out = append(out, about.About())
 		}
 	}

@@ -50,7 +50,7 @@ type overheard struct {
 	log *logger
 }
 
-// overhear makes the log hear what a sink is told.
+// overhear makes the log hear what a sink hears.
 func (l *logger) overhear(s event.Sink) event.Sink {
 	if l.hears("DEBUG") {
 		return overheard{s, l}

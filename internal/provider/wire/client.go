@@ -29,7 +29,7 @@ type Options struct {
 	Ended func() string
 	// Kept has what the provider said of its schemas to an earlier command. May be nil.
 	Kept Kept
-	// Called is told of each call when it is over, from many goroutines. May be nil.
+	// Called gets each call when it is over, from many goroutines. May be nil.
 	Called func(Call)
 	// Close ends the process. It is called once, by the first Shutdown.
 	Close func() error
