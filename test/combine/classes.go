@@ -271,7 +271,9 @@ var classes = []class{
 		titles := []string{"Invalid index", "Attempt to get attribute from null value", "condition failed", "Configuration for import target does not exist", "Invalid count argument", "Invalid for_each argument", "Invalid import 'to' expression", "On demand", "Value not allowed in ephemeral output", "Inconsistent dependency lock file", "Resource has no configuration"}
 		// A destroy that forgets something fails, too.
 		forgets := c.a.only("Objects were forgotten, not destroyed") && c.b.only(titles...)
-		return c.st.Do.Destroy && (c.refused(d, titles...) || forgets) || c.st.Do.Destroy && c.refused(d, "Invalid value for variable") && slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
+		// What is left out may not be destroyed, and is not.
+		spares := c.refused(d, "Instance cannot be destroyed") && !slices.ContainsFunc(protected.FindAllStringSubmatch(c.b.said(), -1), func(m []string) bool { return does(c.a, m[1], "delete") })
+		return c.st.Do.Destroy && (c.refused(d, titles...) || forgets || spares) || c.st.Do.Destroy && c.refused(d, "Invalid value for variable") && slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
 			return p.b.Kind == Variable && p.up != nil && p.up.needs(func(on *place) bool { return on.b.Kind == Resource || on.b.Kind == Data })
 		})
 	}},
@@ -654,6 +656,9 @@ func (o *Outcome) drifted(addr string) bool {
 
 // blocked is an object of which Terraform says that it did not move.
 var blocked = regexp.MustCompile(`- (\S+) could not move to `)
+
+// protected is what has prevent_destroy, as Terraform says it.
+var protected = regexp.MustCompile(`Resource\s+(\S+)\s+has\s+lifecycle\.prevent_destroy`)
 
 // unprovided is what Terraform cannot work with, for its provider is not configured any more.
 var unprovided = regexp.MustCompile(`To work with\s+(\S+)`)
