@@ -88,15 +88,18 @@ type Run struct {
 	Log      string           // what was logged; only where canaries are looked for
 	program  *program.Program // nil before it is compiled
 	after    []*Run           // those that were over before this one began: it can use their outputs
+	beside   []*Run           // more of these, among those that may run at the same time
 	outputs  cty.Value        // for later runs; NilVal before there are any
 	stopped  bool             // an interrupt came before it was over
 }
 
 // output gives what a run that was over before this one gave.
 func (r *Run) output(of string) (cty.Value, bool) {
-	for _, earlier := range r.after {
-		if earlier.Name == of && earlier.outputs != cty.NilVal {
-			return earlier.outputs, true
+	for _, runs := range [][]*Run{r.after, r.beside} {
+		for _, earlier := range runs {
+			if earlier.Name == of && earlier.outputs != cty.NilVal {
+				return earlier.outputs, true
+			}
 		}
 	}
 	return cty.NilVal, false

@@ -7,49 +7,63 @@ import (
 
 // runs runs the runs of a file: each when those that it waits for are over, no more at once than there may be.
 func (x *execution) runs(ctx context.Context) {
-	waits := x.file.Waits()
-	over := make([]chan struct{}, len(x.file.Runs))
+	all := x.file.Runs
+	over := make([]chan struct{}, len(all))
 	for i := range over {
 		over[i] = make(chan struct{})
 	}
 	places := make(chan struct{}, max(x.suite.AtOnce, 1))
 	results := &results{x: x}
-	var all sync.WaitGroup
-	for i, r := range x.file.Runs {
-		for _, j := range waits[i] {
-			r.after = append(r.after, x.file.Runs[j])
+	var group sync.WaitGroup
+	begun := 0 // a run that all before are over for has seen to those before this one
+	for i, wait := range x.file.Waits() {
+		r := all[i]
+		r.after = all[:wait.Before]
+		for j := begun; j < wait.Before; j++ {
+			<-over[j]
 		}
-		all.Go(func() {
+		begun = max(begun, wait.Before)
+		for _, j := range wait.On {
+			r.beside = append(r.beside, all[j])
+		}
+		group.Go(func() {
 			defer close(over[i])
-			for _, j := range waits[i] {
+			for _, j := range wait.On {
 				<-over[j]
 			}
 			places <- struct{}{}
-			defer func() { <-places }()
-			if because, skipped := r.skipped(ctx); skipped {
-				r.Status, r.Because = Skip, because
-			} else {
-				r.Began = x.suite.Now()
-				results.begin(r)
-				x.run(ctx, r)
-				r.Took = x.suite.Now().Sub(r.Began)
-				r.stopped = ctx.Err() != nil
-			}
-			results.end(r)
+			x.begin(ctx, r, results)
+			<-places
 		})
 	}
-	all.Wait()
+	group.Wait()
+}
+
+// begin runs a run, or skips it.
+func (x *execution) begin(ctx context.Context, r *Run, results *results) {
+	if because, skipped := r.skipped(ctx); skipped {
+		r.Status, r.Because = Skip, because
+	} else {
+		r.Began = x.suite.Now()
+		results.begin(r)
+		x.run(ctx, r)
+		r.Took = x.suite.Now().Sub(r.Began)
+		r.stopped = ctx.Err() != nil
+	}
+	results.end(r)
 }
 
 // skipped reports whether a run is not begun, since one that it comes after ended in error (or, because is nil, since
 // an interrupt ended one, or was there before it).
 func (r *Run) skipped(ctx context.Context) (because *Run, is bool) {
-	for _, earlier := range r.after {
-		if earlier.Status == Error {
-			return earlier, true
-		}
-		if earlier.stopped || earlier.Status == Skip {
-			because, is = earlier.Because, true
+	for _, runs := range [][]*Run{r.after, r.beside} {
+		for _, earlier := range runs {
+			if earlier.Status == Error {
+				return earlier, true
+			}
+			if earlier.stopped || earlier.Status == Skip {
+				because, is = earlier.Because, true
+			}
 		}
 	}
 	return because, is || ctx.Err() != nil

@@ -154,10 +154,16 @@ func (run *Run) source() string {
 	return v.AsString()
 }
 
-// Waits says which runs must be over before each run begins, by their places among the runs of the file: all earlier
-// ones where one of the two may not run at the same time as others, those whose outputs it uses, and those that use
-// its state.
-func (f *File) Waits() [][]int {
+// Wait says which runs must be over before a run begins, by their places among the runs of the file: all before one place,
+// and some of those from there on.
+type Wait struct {
+	Before int
+	On     []int
+}
+
+// Waits says what each run waits for: all earlier ones where one of the two may not run at the same time as others, those
+// whose outputs it uses, and those that use its state.
+func (f *File) Waits() []Wait {
 	everywhere := Refs{}
 	for _, v := range f.Variables {
 		everywhere.add(v.Expr)
@@ -173,14 +179,22 @@ func (f *File) Waits() [][]int {
 		}
 	}
 	everywhere.overrides(f.Overrides)
-	waits := make([][]int, len(f.Runs))
+	waits := make([]Wait, len(f.Runs))
+	alone := 0 // where the runs begin that may run beside the next one
 	for i, run := range f.Runs {
+		if !run.alongside() {
+			waits[i].Before = i
+			alone = i + 1
+			continue
+		}
+		waits[i].Before = alone
 		uses := run.uses()
 		maps.Copy(uses, everywhere)
-		for j, earlier := range f.Runs[:i] {
-			_, used := uses.run(earlier.Name)
-			if used || !run.alongside() || !earlier.alongside() || run.StateKey == earlier.StateKey && (run.StateKey != "" || run.source() == earlier.source()) {
-				waits[i] = append(waits[i], j)
+		for j := alone; j < i; j++ {
+			earlier := f.Runs[j]
+			same := run.StateKey == earlier.StateKey && (run.StateKey != "" || run.source() == earlier.source())
+			if _, used := uses.run(earlier.Name); used || same {
+				waits[i].On = append(waits[i].On, j)
 			}
 		}
 	}

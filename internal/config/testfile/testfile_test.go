@@ -190,7 +190,7 @@ run "last" {
 	if bag.HasErrors() {
 		t.Fatal(bag.List())
 	}
-	want := [][]int{nil, {0}, {0, 1}, {0, 2}, {0}, {0}, {0, 1, 2, 3, 4, 5}, {0, 1, 2, 3, 4, 5, 6}, {0, 6, 7}}
+	want := []Wait{{}, {On: []int{0}}, {On: []int{0, 1}}, {On: []int{0, 2}}, {On: []int{0}}, {On: []int{0}}, {Before: 6}, {Before: 7}, {Before: 8}}
 	if got := list[0].Waits(); !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
