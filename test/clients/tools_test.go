@@ -224,7 +224,14 @@ func TestTerragrunt(t *testing.T) {
 // TestTerragruntCache: its server keeps providers, and answers 423 while it fetches them.
 func TestTerragruntCache(t *testing.T) {
 	bin := tool(t, "TERRAGRUNT_BIN", source.Module{Path: "github.com/gruntwork-io/terragrunt", Version: "v1.1.3"})
-	r := newReader(t, "tofu-lethe", map[string]string{
+	for _, name := range []string{"tofu-lethe", "terraform", "lethe"} {
+		t.Run(name, func(t *testing.T) { terragruntCache(t, bin, name) })
+	}
+}
+
+// terragruntCache applies two units that need the same provider, and looks into the cache then.
+func terragruntCache(t *testing.T, bin, name string) {
+	r := newReader(t, name, map[string]string{
 		"a/terragrunt.hcl": "", "a/main.tf": "resource \"null_resource\" \"a\" {}\n",
 		"b/terragrunt.hcl": "", "b/main.tf": "resource \"null_resource\" \"b\" {}\n",
 	})
