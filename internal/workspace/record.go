@@ -29,6 +29,7 @@ func (r *recorder) begin(base *state.Snapshot) error {
 	if r.journal != nil {
 		return nil
 	}
+	begun := r.env.Now()
 	o := journal.Options{Seal: r.seal, FS: r.env.FS, Now: r.env.Now, Carry: r.unknown}
 	process := 0
 	if r.keeper != nil {
@@ -43,6 +44,7 @@ func (r *recorder) begin(base *state.Snapshot) error {
 		h.Keeper = process
 		r.journal, err = journal.Create(r.path, h, o)
 	}
+	r.env.log(begun, err, "begin of the journal of run %s", run)
 	return err
 }
 
@@ -108,10 +110,12 @@ func (s *State) End() {
 	if r.keeper != nil {
 		r.keeper.Begun("", nil)
 	}
+	begun := r.env.Now()
 	err := r.journal.Close()
 	if !keep && r.left == nil {
 		err = errors.Join(err, journal.Remove(r.env.FS, r.path))
 	}
+	r.env.log(begun, err, "end of the journal of workspace %q", r.name)
 	if err != nil {
 		r.env.Bag.Add(diag.Warningf("Journal not removed", "%s.", err))
 	}
@@ -119,7 +123,9 @@ func (s *State) End() {
 }
 
 func read(ctx context.Context, env *Env, req Request) (*state.Snapshot, store.Version, bool) {
+	begun := env.Now()
 	data, version, err := req.Store.Get(ctx, req.Name)
+	env.log(begun, err, "read of the state of workspace %q, %d bytes", req.Name, len(data))
 	if err != nil {
 		env.Bag.Add(Problem(err, diag.Errorf("Failed to load state", "Error refreshing state: %s", err)))
 		return nil, "", false
