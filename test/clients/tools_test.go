@@ -247,3 +247,55 @@ func terragruntCache(t *testing.T, bin, name string) {
 		t.Errorf("kept in the cache: %v\n%s", kept, out)
 	}
 }
+
+// cdktnProgram is a stack of one resource and an output, which a variable can change.
+const cdktnProgram = `const { App, TerraformStack, TerraformOutput, TerraformResource } = require("cdktn");
+const app = new App();
+const stack = new TerraformStack(app, "one");
+const resource = new TerraformResource(stack, "a", { terraformResourceType: "terraform_data" });
+resource.addOverride("input", "made by a program");
+new TerraformOutput(stack, "o", { value: resource.getStringAttribute("output") });
+app.synth();
+`
+
+// TestCdktn: it makes configuration in JSON and drives the program at a terminal of its own.
+func TestCdktn(t *testing.T) {
+	modules := os.Getenv("CDKTN_MODULES") // a directory node_modules that has the packages
+	npm, err := exec.LookPath("npm")
+	switch {
+	case modules != "":
+	case os.Getenv("LETHE_LONG") == "":
+		t.Skip("to install the program takes minutes: LETHE_LONG=1 does it, CDKTN_MODULES names where it is")
+	case err != nil:
+		t.Skip("there is no npm on PATH")
+	default:
+		base := t.TempDir()
+		must(t, "writing", os.WriteFile(filepath.Join(base, "package.json"), []byte(`{"private": true}`), 0o644))
+		cmd := exec.Command(npm, "install", "--no-audit", "--no-fund", "node@22.23.3", "cdktn-cli@0.24.0", "cdktn@0.24.0")
+		cmd.Dir = base
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		modules = filepath.Join(base, "node_modules")
+	}
+	r := newReader(t, "lethe", map[string]string{
+		"main.js":    cdktnProgram,
+		"cdktf.json": `{"language": "typescript", "app": "node main.js", "projectId": "x", "sendCrashReports": "false"}`,
+	})
+	must(t, "linking", os.Symlink(modules, filepath.Join(r.dir, "node_modules")))
+	bin := filepath.Join(modules, ".bin")
+	r.env = append(r.env, "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"), "TERRAFORM_BINARY_NAME="+r.program, "CHECKPOINT_DISABLE=1")
+	cdktn := filepath.Join(bin, "cdktn")
+	out, code := r.other(cdktn, "deploy", "one", "--auto-approve")
+	if r.wants(out, `Apply complete! Resources: 1 added`, `o = "?made by a program`); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	out, code = r.other(cdktn, "output", "one")
+	if r.wants(out, `made by a program`); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	out, code = r.other(cdktn, "destroy", "one", "--auto-approve")
+	if r.wants(out, `Destroy complete! Resources: 1 destroyed`); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
