@@ -38,6 +38,15 @@ func (d *Directory) Open(ctx context.Context, f Files) (*Opened, bool) {
 	return o, true
 }
 
+// OpenDeclared opens the store that the backend block says, without a look at what was used before.
+func (d *Directory) OpenDeclared(ctx context.Context) (store.Store, bool) {
+	s, ok := d.declared()
+	if !ok {
+		return nil, false
+	}
+	return d.open(ctx, s)
+}
+
 // current are the settings that commands work with: what init remembered, as long as the block is
 // still the one that it saw. known is false for a block that nothing remembers.
 func (d *Directory) current() (current settings, known, ok bool) {

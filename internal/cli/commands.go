@@ -51,7 +51,7 @@ func commands() []*base.Command {
 		logincmd.Login, logincmd.Logout,
 		devcmd.Metadata, devcmd.Modules, devcmd.Output, devcmd.Providers, devcmd.ProvidersLock, devcmd.ProvidersMirror, devcmd.ProvidersSchema, runcmd.Refresh, devcmd.Show,
 		statecmd.Diff, statecmd.History, statecmd.Identities, statecmd.List, statecmd.Mv, statecmd.Pull, statecmd.Push, statecmd.ReplaceProvider,
-		statecmd.Restore, statecmd.Rm, statecmd.Show, statecmd.Taint, testcmd.Test, statecmd.Untaint, devcmd.Vendor, devcmd.Version,
+		statecmd.Restore, statecmd.Rm, statecmd.Show, statecmd.Taint, testcmd.Test, testcmd.Cleanup, statecmd.Untaint, devcmd.Vendor, devcmd.Version,
 		workspacecmd.Delete, workspacecmd.List, workspacecmd.New, workspacecmd.Select, workspacecmd.Show,
 		helpCommand,
 	}

@@ -23,7 +23,7 @@ func TestPersona(t *testing.T) {
 	for program, product := range map[string]string{
 		"lethe": "Lethe", "/usr/bin/lethe": "Lethe", "lethe-bin": "Lethe", "other": "Lethe",
 		"terraform": "Terraform", "/opt/x/terraform-bin": "Terraform", "terraform.exe": "Terraform",
-		"tofu": "OpenTofu", "./tofu-bin": "OpenTofu", "/a/tofu": "OpenTofu",
+		"tofu": "OpenTofu", "./tofu-bin": "OpenTofu", "/a/tofu": "OpenTofu", "tofu-lethe": "OpenTofu", "/x/terraform-lethe.exe": "Terraform",
 	} {
 		s := newSite(t, "resource \"terraform_data\" \"a\" {}\n")
 		run := func(args ...string) string {

@@ -4,10 +4,8 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/zclconf/go-cty/cty"
 )
 
 // Parts reads what files in the language have in common with configuration that are none, such as test files: the
@@ -184,23 +182,6 @@ func (p *Parts) Module(blocks hcl.Blocks) *Module {
 		l.declare(b)
 	}
 	return l.mod
-}
-
-// Stub is a module that takes what m takes and gives what is given: nothing else is in it. Outputs that are not given are
-// null.
-func Stub(m *Module, outputs map[string]cty.Value) *Module {
-	out := newModule(m.Dir)
-	out.Files, out.Required, out.Variables = m.Files, m.Required, m.Variables
-	for name, o := range m.Outputs {
-		v, ok := outputs[name]
-		if !ok {
-			v = cty.NullVal(cty.DynamicPseudoType)
-		}
-		twin := *o
-		twin.Expr, twin.DependsOn, twin.Preconditions = &hclsyntax.LiteralValueExpr{Val: v, SrcRange: o.Range}, nil, nil
-		out.Outputs[name] = &twin
-	}
-	return out
 }
 
 func (p *Parts) loader() *loader {

@@ -117,6 +117,8 @@ type (
 	}
 	// Diagnosed passes a diagnostic on as soon as it is known.
 	Diagnosed struct{ Diagnostic diag.Diagnostic }
+	// Behind is something that goes on in the run of a test: views know that it is under way, and print nothing.
+	Behind struct{ Event Event }
 	// Interrupted says that the user asked to stop, for the n-th time.
 	Interrupted struct{ Times int }
 	// Note is a line of progress without further structure ("Acquiring state lock...").
@@ -140,6 +142,7 @@ func (Transfer) event()         {}
 func (Summary) event()          {}
 func (Leases) event()           {}
 func (Diagnosed) event()        {}
+func (Behind) event()           {}
 func (Interrupted) event()      {}
 func (Note) event()             {}
 

@@ -9,44 +9,71 @@ import (
 )
 
 // cleanup destroys what the runs of a file made, the state that was used last first. What cannot be destroyed is listed,
-// and its state written to a file.
+// and its state written to a file; so is what is to stay.
 func (x *execution) cleanup() {
-	for _, k := range slices.Backward(x.used) {
-		if len(objects(k.snapshot)) == 0 {
-			continue
+	for _, k := range slices.Backward(x.used()) {
+		if len(objects(k.snapshot)) > 0 {
+			x.tearDown(k)
 		}
-		x.suite.Reporter.Run(k.by, TearingDown)
-		var bag diag.Bag
-		k.destroy(x, &bag)
-		left := &Left{File: x.file, Run: k.by, Objects: objects(k.snapshot), Diags: bag.List()}
-		if len(left.Objects) > 0 {
-			x.file.Status = Error
-			written, err := x.suite.Write(k.snapshot)
-			if left.Written = written; err != nil {
-				left.Diags = append(left.Diags, diag.Errorf("Failed to write state", "The state of what is left could not be written: %s.", err))
-			}
-		}
-		if len(left.Objects) > 0 || bag.HasErrors() {
-			x.suite.Reporter.Left(left)
+		if k.place != nil {
+			k.place.Unlock()
 		}
 	}
 }
 
-// destroy destroys the objects of a state.
-func (k *kept) destroy(x *execution, bag *diag.Bag) {
-	ctx := x.suite.Cleanup
-	h := k.how
-	result, ok := h.engine.Plan(ctx, engine.Request{Program: h.program, Options: h.options, State: k.snapshot, Mode: plan.Destroy, Refresh: true}, bag)
-	if result == nil || !ok {
-		return
+// tearDown ends a state: it is destroyed, or stays as the last run made it that says so.
+func (x *execution) tearDown(k *kept) {
+	s := x.suite
+	var bag diag.Bag
+	switch {
+	case !k.stay():
+		s.Reporter.Run(k.by, TearingDown)
+		k.again(x, k.how, plan.Destroy, &bag)
+	case k.stays != nil && k.stays != k.by:
+		s.Reporter.Run(k.by, TearingDown)
+		k.again(x, k.asItWas, plan.Normal, &bag)
 	}
-	done, _ := h.engine.Apply(ctx, engine.ApplyRequest{Program: h.program, Options: h.options, Plan: result.Plan, Journal: k}, bag)
-	k.set(done.Snapshot)
+	left := &Left{File: x.file, Run: k.by, Objects: objects(k.snapshot), Meant: k.stay(), Diags: bag.List()}
+	var err error
+	switch {
+	case len(left.Objects) == 0:
+	case k.place != nil:
+	case left.Meant:
+		left.Run = k.stays
+		left.Written, err = s.Keep(Kept{File: x.file.Name, Run: k.stays.Name, State: k.snapshot})
+	default:
+		left.Written, err = s.Write(k.snapshot)
+	}
+	if err != nil {
+		left.Diags = append(left.Diags, unwritten(err))
+	}
+	if err != nil || bag.HasErrors() || len(left.Objects) > 0 && !left.Meant {
+		x.file.Status = Error
+	}
+	if len(left.Diags) > 0 || len(left.Objects) > 0 && k.place == nil {
+		s.Reporter.Left(left)
+	}
+}
+
+func unwritten(err error) diag.Diagnostic {
+	return diag.Errorf("Failed to write state", "The state of what is left could not be written: %s.", err)
+}
+
+// again plans a state anew, as a run did, and applies that: to destroy its objects, or to make it what the run made.
+func (k *kept) again(x *execution, h how, mode plan.Mode, bag *diag.Bag) {
+	ctx := x.suite.Cleanup
+	result, ok := h.engine.Plan(ctx, engine.Request{Program: h.program, Options: h.options, State: k.snapshot, Mode: mode, Refresh: true}, bag)
+	if result != nil && ok {
+		k.apply(ctx, h, result.Plan, bag)
+	}
 }
 
 // abandon lists what is there at this moment, and writes the states. The suite is locked.
 func (x *execution) abandon() {
-	for _, k := range slices.Backward(x.used) {
+	for _, k := range x.states {
+		if k.by == nil || k.place != nil { // a backend has a journal of it
+			continue
+		}
 		now := k.now()
 		left := &Left{File: x.file, Run: k.by, Objects: objects(now)}
 		if len(left.Objects) > 0 {

@@ -1,15 +1,17 @@
 // Package suite runs test files: plans and applies modules with values of their own, asserts what has to be true then,
 // and destroys what was made ([ADR 34](docs/adr/0034-tests.md)).
 //
-// A Suite runs its files one after the other, and the runs of a file in their order. Each file has states of its own, in
-// memory: one for each module under test, or for each state_key. A run
+// A Suite runs its files one after the other (suite.go), and the runs of a file in their order, or at the same time where
+// the file lets them (schedule.go). Each file has states of its own: one for each module under test, or for each
+// state_key; in memory, or where a backend block of the run says. A run
 //
 //	program.go    compiles the module under test with the providers that the file has for it, once for all runs that agree
 //	values.go     gets its values: of the command line, the file and the run, which may use outputs of earlier runs
 //	run.go        is planned and applied by the engine; no machinery of that is here
 //	verdict.go    is judged: assertions, failures that were expected, secrets that leaked
 //	leases.go     what became of leases, which assertions can be about; leaks.go looks for canaries
-//	cleanup.go    leaves a state behind, which is destroyed when the file is over; what cannot be is written down
+//	cleanup.go    leaves a state behind, which is destroyed when the file is over; what cannot be, and what is to stay,
+//	              is written down (later.go destroys that)
 //
 // What happens is told to a Reporter (package view/testview).
 package suite
@@ -28,6 +30,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/journal"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // Status says how a run or a file went.
@@ -83,10 +87,38 @@ type Run struct {
 	State    *state.Snapshot  // after an apply; nil without one
 	Log      string           // what was logged; only where canaries are looked for
 	program  *program.Program // nil before it is compiled
+	after    []*Run           // those that were over before this one began: it can use their outputs
+	beside   []*Run           // more of these, among those that may run at the same time
+	outputs  cty.Value        // for later runs; NilVal before there are any
+	stopped  bool             // an interrupt came before it was over
+}
+
+// output gives what a run that was over before this one gave.
+func (r *Run) output(of string) (cty.Value, bool) {
+	for _, runs := range [][]*Run{r.after, r.beside} {
+		for _, earlier := range runs {
+			if earlier.Name == of && earlier.outputs != cty.NilVal {
+				return earlier.outputs, true
+			}
+		}
+	}
+	return cty.NilVal, false
 }
 
 // Program is what the run planned, nil where it could not be compiled.
 func (r *Run) Program() *program.Program { return r.program }
+
+// Needs are the providers that its module needs, some more than once.
+func (r *Run) Needs() (out []addr.Provider) {
+	if r.program != nil {
+		r.program.Tree().Root.Walk(func(n *config.Node) {
+			for _, q := range n.Module.Required {
+				out = append(out, q.Source)
+			}
+		})
+	}
+	return out
+}
 
 // Summary counts the runs of all files.
 type Summary struct {
@@ -94,13 +126,33 @@ type Summary struct {
 	Passed, Failed, Errored, Skipped int
 }
 
-// Left is what a cleanup could not destroy.
+// Left is what a cleanup could not destroy, or had not to.
 type Left struct {
 	File    *File
 	Run     *Run          // the last one that worked with the state
 	Objects []addr.Object // what is still there
+	Meant   bool          // skip_cleanup says that it stays
 	Written string        // the file with the state; "" if it could not be written
 	Diags   []diag.Diagnostic
+}
+
+// Kept is a state that a file left behind on purpose, for a later call to clean up.
+type Kept struct {
+	File, Run string // the name of the test file, and that of the run that worked with the state last
+	State     *state.Snapshot
+	Written   string // the file with the state, as messages have it
+}
+
+// Place is where a backend block keeps a state: locked, and read.
+type Place interface {
+	Snapshot() *state.Snapshot
+	// Record begins the journal of an apply.
+	Record() (journal.Journal, bool)
+	// SaveApplied writes what an apply made; End is the end of its journal.
+	SaveApplied(*state.Snapshot) bool
+	End()
+	// Unlock gives the lock back.
+	Unlock()
 }
 
 // Reporter is told what happens, from one goroutine at a time.
@@ -146,9 +198,17 @@ type Suite struct {
 	Documents func(r *Run) []Document
 	// Write keeps a state that could not be destroyed, and says where.
 	Write func(s *state.Snapshot) (file string, err error)
+	// Keep keeps a state that is to stay, and says where. Forget removes it.
+	Keep   func(k Kept) (file string, err error)
+	Forget func(k Kept) error
+	// Open opens the state that the backend block of a run says.
+	Open func(ctx context.Context, r *Run, bag *diag.Bag) (Place, bool)
+	// AtOnce is how many runs may run at the same time, where their file lets them.
+	AtOnce int
 
-	mu       sync.Mutex
-	abandon  func() // of the file that is run; nil before the first
+	mu       sync.Mutex // guards what follows, and the states of a file
+	abandon  func()     // of the file that is run; nil before the first
+	building sync.Mutex // while a module is loaded or compiled; guards trees and programs
 	trees    map[string]*config.Tree
 	programs map[programKey]*compiled
 }

@@ -42,7 +42,7 @@ func (e *evaluation) object(values testfile.Expression, mode addr.Mode, what str
 		e.ok = false
 		return cty.NilVal
 	}
-	v, ok := e.static().EvalWith(values, what, e.x.names(refs), e.bag)
+	v, ok := e.static().EvalWith(values, what, e.run.names(refs), e.bag)
 	switch {
 	case !ok:
 		e.ok = false
@@ -59,31 +59,44 @@ func (e *evaluation) object(values testfile.Expression, mode addr.Mode, what str
 }
 
 // modules evaluates the outputs of modules that are overridden. What a run says goes before what the file says.
-func (e *evaluation) modules(v *variant, tree *config.Tree) {
-	v.modules = map[addr.Module]map[string]cty.Value{}
-	for i, o := range slices.Concat(e.x.file.Overrides, e.run.Overrides) {
+func (e *evaluation) modules(tree *config.Tree) (out []replaced) {
+	for i, o := range slices.Concat(e.run.Overrides, e.x.file.Overrides) {
 		if o.Mode != 0 {
 			continue
 		}
-		path := o.Target.Module()
-		if o.Target.InKeyedModule() {
-			e.bag.Add(diag.Errorf("Unsupported in test files", "Overriding single instances of a module is not supported yet: override %s.", path).At(o.Range))
-			e.ok = false
-			continue
-		}
-		if !called(tree, path) {
-			if i >= len(e.x.file.Overrides) {
+		if !called(tree, o.Target.Module()) {
+			if i < len(e.run.Overrides) {
 				e.warnTarget(o)
 			}
 			continue
 		}
-		v.modules[path] = map[string]cty.Value{}
-		if given := e.object(o.Values, 0, "the outputs of "+path.String()); given != cty.NilVal {
-			v.modules[path] = given.AsValueMap()
+		r := replaced{target: o.Target}
+		if given := e.object(o.Values, 0, "the outputs of "+o.Target.String()); given != cty.NilVal {
+			r.outputs = given.AsValueMap()
 		}
-		if i >= len(e.x.file.Overrides) || len(testfile.RefsOf(o.Values)) > 0 {
-			v.text += " " + path.String() + " in " + e.run.Name
+		out = append(out, r)
+	}
+	return out
+}
+
+// replaced are the outputs that stand in the place of a module, or of some of its instances.
+type replaced struct {
+	target  addr.Target
+	outputs map[string]cty.Value
+}
+
+// outputsOf finds what replaces a module instance, for frame.Options.
+func outputsOf(list []replaced) func(addr.ModuleInstance) (map[string]cty.Value, bool) {
+	if len(list) == 0 {
+		return nil
+	}
+	return func(m addr.ModuleInstance) (map[string]cty.Value, bool) {
+		for _, r := range list {
+			if r.target.ContainsModule(m) && r.target.Module() == m.Module() {
+				return r.outputs, true
+			}
 		}
+		return nil, false
 	}
 }
 

@@ -1,12 +1,15 @@
 package suite
 
 import (
+	"context"
+	"slices"
 	"sync"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/journal"
 	"github.com/zclconf/go-cty/cty"
@@ -14,13 +17,47 @@ import (
 
 // execution is a file while it runs.
 type execution struct {
-	suite   *Suite
-	file    *File
-	outputs map[string]cty.Value // of the runs so far
-	states  map[string]*kept
+	suite  *Suite
+	file   *File
+	states map[string]*kept
 	// asserted are the variables that what runs assert refers to: those of all runs, so that these agree about programs.
 	asserted map[string]bool
-	used     []*kept // the last used last
+}
+
+// used are the states that runs changed, the last used last.
+func (x *execution) used() []*kept {
+	x.suite.mu.Lock()
+	defer x.suite.mu.Unlock()
+	var out []*kept
+	for _, k := range x.states {
+		if k.by != nil {
+			out = append(out, k)
+		}
+	}
+	slices.SortFunc(out, func(a, b *kept) int {
+		return slices.Index(x.file.Runs, a.by) - slices.Index(x.file.Runs, b.by)
+	})
+	return out
+}
+
+// state gives the state that a run works with, and opens it where it has a backend.
+func (x *execution) state(ctx context.Context, key string, r *Run, bag *diag.Bag) (*kept, bool) {
+	x.suite.mu.Lock()
+	k := x.states[key]
+	if k == nil {
+		k = &kept{snapshot: &state.Snapshot{}}
+		x.states[key] = k
+	}
+	x.suite.mu.Unlock()
+	if r.Backend == nil || k.place != nil {
+		return k, true
+	}
+	place, ok := x.suite.Open(ctx, r, bag)
+	if ok {
+		k.place = place
+		k.set(place.Snapshot())
+	}
+	return k, ok
 }
 
 // kept is a state, and how to work with it: as the last run did that changed it.
@@ -28,8 +65,32 @@ type kept struct {
 	mu       sync.Mutex
 	snapshot *state.Snapshot
 	changed  []journal.Change // since, by an apply that goes on
-	by       *Run
-	how      how
+	by       *Run             // the last run that changed it; nil before the first
+	how      how              // as that run
+	stays    *Run             // the last run that says that it stays
+	asItWas  how              // as that run
+	place    Place            // of a backend; nil: it is in memory
+}
+
+// stay reports whether the state is not to be destroyed.
+func (k *kept) stay() bool { return k.place != nil || k.stays != nil }
+
+// apply applies a plan to the state.
+func (k *kept) apply(ctx context.Context, h how, p *plan.Plan, bag *diag.Bag) (*engine.Applied, bool) {
+	req := engine.ApplyRequest{Program: h.program, Options: h.options, Plan: p, Journal: k}
+	if k.place != nil {
+		var ok bool
+		if req.Journal, ok = k.place.Record(); !ok {
+			return &engine.Applied{Snapshot: k.snapshot}, false
+		}
+		defer k.place.End()
+	}
+	done, ok := h.engine.Apply(ctx, req, bag)
+	if k.place != nil && !k.place.SaveApplied(done.Snapshot) {
+		ok = false
+	}
+	k.set(done.Snapshot)
+	return done, ok
 }
 
 // Intent implements journal.Journal: what an apply changes is known at each moment, should the program have to end at once.

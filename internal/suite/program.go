@@ -25,6 +25,8 @@ func (x *execution) module(r *Run, bag *diag.Bag) (*config.Tree, string, bool) {
 	if r.Module == nil {
 		return x.suite.Root, "", true
 	}
+	x.suite.building.Lock()
+	defer x.suite.building.Unlock()
 	key := testfile.Key(x.file.File, r.Run)
 	tree, ok := x.suite.Load(key, r.Module, bag)
 	if !ok {
@@ -44,6 +46,8 @@ func (x *execution) compile(ctx context.Context, v *variant, tree *config.Tree, 
 	if v.changes() {
 		key.file, key.providers = x.file.Name, v.text
 	}
+	x.suite.building.Lock()
+	defer x.suite.building.Unlock()
 	c := x.suite.programs[key]
 	if c == nil {
 		c = x.build(ctx, v, tree)
@@ -58,13 +62,12 @@ type variant struct {
 	providers map[config.ProviderName]*config.Provider
 	mocks     map[config.ProviderName]*testfile.Mock
 	variables []string
-	declared  map[string]*config.Variable          // by the file
-	modules   map[addr.Module]map[string]cty.Value // outputs of modules that are overridden
-	text      string                               // different for variants that differ
+	declared  map[string]*config.Variable // by the file
+	text      string                      // different for variants that differ
 }
 
 func (v *variant) changes() bool {
-	return len(v.providers)+len(v.mocks)+len(v.variables)+len(v.modules) > 0
+	return len(v.providers)+len(v.mocks)+len(v.variables) > 0
 }
 
 // root is the root module as the variant has it.
@@ -75,7 +78,7 @@ func (v *variant) root(m *config.Module) *config.Module {
 	for name := range v.mocks {
 		delete(root.Providers, name)
 		root.Supply(name, nil)
-		root.Providers[name].Range = v.mocks[name].Range
+		root.Providers[name].Range, root.Providers[name].ForEach = v.mocks[name].Range, v.mocks[name].ForEach
 	}
 	root.Variables = maps.Clone(root.Variables)
 	for _, name := range v.variables {
@@ -123,6 +126,9 @@ func (x *execution) variant(r *Run, tree *config.Tree) *variant {
 	wanted := maps.Clone(x.asserted)
 	for _, p := range v.providers {
 		note(wanted, testfile.ProviderRefs(p))
+	}
+	for _, m := range v.mocks {
+		note(wanted, testfile.RefsOf(m.ForEach))
 	}
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
 		_, given := x.file.Variables[name]
@@ -199,21 +205,17 @@ func required(s *provider.Schemas) map[string]cty.Value {
 // with is a configuration as a variant has it.
 func with(tree *config.Tree, v *variant) *config.Tree {
 	out := *tree
-	out.Root = v.node(tree.Root, nil)
+	out.Root = twin(tree.Root, nil)
 	out.Root.Module = v.root(tree.Root.Module)
 	return &out
 }
 
-// node copies a part of the tree: other nodes for the same modules, but for those that are overridden.
-func (v *variant) node(n, parent *config.Node) *config.Node {
-	twin := *n
-	twin.Parent, twin.Children = parent, map[string]*config.Node{}
-	if outputs, ok := v.modules[n.Path]; ok {
-		twin.Module = config.Stub(n.Module, outputs)
-		return &twin
-	}
+// twin copies a part of the tree: other nodes for the same modules.
+func twin(n, parent *config.Node) *config.Node {
+	out := *n
+	out.Parent, out.Children = parent, map[string]*config.Node{}
 	for name, child := range n.Children {
-		twin.Children[name] = v.node(child, &twin)
+		out.Children[name] = twin(child, &out)
 	}
-	return &twin
+	return &out
 }

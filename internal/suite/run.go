@@ -22,63 +22,93 @@ func (x *execution) run(ctx context.Context, r *Run) {
 	v.close(&bag)
 }
 
-// do plans and applies, as far as it comes.
-func (x *execution) do(ctx context.Context, r *Run, v *verdict, bag *diag.Bag) {
+// prepared is a run that can be planned.
+type prepared struct {
+	key     string // of its state
+	how     how
+	doubles *doubles
+}
+
+// prepare evaluates what the file gives to a run, and compiles its module.
+func (x *execution) prepare(ctx context.Context, r *Run, bag *diag.Bag) (*prepared, bool) {
 	tree, module, ok := x.module(r, bag)
 	if !ok {
-		return
+		return nil, false
 	}
 	changed := x.variant(r, tree)
 	root := changed.root(tree.Root.Module)
 	given, ok := x.values(r, root, bag)
 	if !ok || !x.known(r.AssertRefs(), r, bag) {
-		return
+		return nil, false
 	}
 	e := &evaluation{x: x, run: r, static: sync.OnceValue(func() *frame.StaticFrame { return x.static(given, root) }), bag: bag, ok: true}
-	e.modules(changed, tree)
+	modules := e.modules(tree)
 	d := e.doubles(changed, tree)
 	if !e.ok {
-		return
+		return nil, false
 	}
 	c, ok := x.compile(ctx, changed, tree, module, bag)
 	if r.program = c.program; !ok || !sound(r, c.program, bag) {
+		return nil, false
+	}
+	p := &prepared{module, how{c.program, x.engine(d), x.suite.Options(root.Dir)}, d}
+	p.how.options.Replaced = outputsOf(modules)
+	p.how.options.Variables, p.how.options.Applying = taken(given, root), !r.Plan
+	if r.StateKey != "" {
+		p.key = "key " + r.StateKey
+	}
+	return p, true
+}
+
+// do plans and applies, as far as it comes.
+func (x *execution) do(ctx context.Context, r *Run, v *verdict, bag *diag.Bag) {
+	p, ok := x.prepare(ctx, r, bag)
+	if !ok {
 		return
 	}
-	v.given = taken(given, root)
-	key := module
-	if r.StateKey != "" {
-		key = "key " + r.StateKey
+	v.given = p.how.options.Variables
+	k, ok := x.state(ctx, p.key, r, bag)
+	if !ok {
+		return
 	}
-	k := x.states[key]
-	if k == nil {
-		k = &kept{snapshot: &state.Snapshot{}}
-		x.states[key] = k
-	}
-	h := how{c.program, x.engine(d), x.suite.Options(root.Dir)}
-	h.options.Variables, h.options.Applying = v.given, !r.Plan
-	f, ok := x.carryOut(ctx, k, h, r, bag)
+	f, ok := x.carryOut(ctx, k, p.how, r, bag)
 	v.applied = r.State != nil
 	l := look{f, frame.After}
 	if v.applied && !ok && v.onlyExpected(bag) { // what failed has no value in the walk, but it is there
 		l = look{face: frame.Before}
-		l.frame, _ = h.engine.Frame(ctx, h.program, h.options, k.snapshot, bag)
+		l.frame, _ = p.how.engine.Frame(ctx, p.how.program, p.how.options, k.snapshot, bag)
 	}
 	if l.frame == nil {
 		return
 	}
 	if ok || v.onlyExpected(bag) && ctx.Err() == nil {
-		d.leases.lend(l)
-		v.judge(l, d.leases, bag)
+		p.doubles.leases.lend(l)
+		v.judge(l, p.doubles.leases, bag)
 	}
-	x.outputs[r.Name] = l.outputs()
+	r.outputs = l.outputs()
 }
 
 // engine is what the run is planned and applied with.
 func (x *execution) engine(d *doubles) *engine.Engine {
 	settings := x.suite.Engine.Settings
-	settings.Supply, settings.Sink, settings.KeepSessions = nil, event.Discard, true
+	settings.Supply, settings.KeepSessions = nil, true
+	if settings.Sink != nil {
+		settings.Sink = behind{settings.Sink}
+	}
 	settings.Doubles = d
 	return x.suite.Engine.With(settings)
+}
+
+// behind passes on what begins and ends, which is shown only where it is asked for: after an interrupt, and while it
+// goes on.
+type behind struct{ to event.Sink }
+
+// Tell implements event.Sink.
+func (b behind) Tell(e event.Event) {
+	switch e.(type) {
+	case event.Started, event.Done, event.Failed, event.ProvisionStarted, event.ProvisionDone:
+		b.to.Tell(event.Behind{Event: e})
+	}
 }
 
 // use notes that a state is worked with last, by a run and as it does.
@@ -86,13 +116,9 @@ func (x *execution) use(k *kept, r *Run, h how) {
 	x.suite.mu.Lock()
 	defer x.suite.mu.Unlock()
 	k.by, k.how = r, h
-	for i, other := range x.used {
-		if other == k {
-			x.used = append(x.used[:i], x.used[i+1:]...)
-			break
-		}
+	if r.SkipCleanup {
+		k.stays, k.asItWas = r, h
 	}
-	x.used = append(x.used, k)
 }
 
 // carryOut plans, and applies if that is asked for. It gives what there is to look at, and whether all went well.
@@ -113,8 +139,7 @@ func (x *execution) carryOut(ctx context.Context, k *kept, h how, r *Run, bag *d
 		return result.Frame, ok
 	}
 	x.use(k, r, h)
-	done, ok := h.engine.Apply(ctx, engine.ApplyRequest{Program: h.program, Options: h.options, Plan: result.Plan, Journal: k}, bag)
-	k.set(done.Snapshot)
+	done, ok := k.apply(ctx, h, result.Plan, bag)
 	r.State = done.Snapshot
 	return done.Frame, ok && done.Frame != nil
 }

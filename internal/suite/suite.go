@@ -5,7 +5,6 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/config/testfile"
-	"github.com/zclconf/go-cty/cty"
 )
 
 // Run runs everything and gives the sum of it. After ctx has ended nothing new is begun, but for what destroys.
@@ -59,33 +58,10 @@ func (s *Suite) begin(x *execution) {
 
 // file runs the runs of a file and destroys what they made.
 func (s *Suite) file(ctx context.Context, f *File) {
-	x := &execution{suite: s, file: f, outputs: map[string]cty.Value{}, states: map[string]*kept{}, asserted: map[string]bool{}}
-	for _, r := range f.Runs {
-		note(x.asserted, r.AssertRefs())
-		for _, c := range r.NoLeak {
-			note(x.asserted, testfile.RefsOf(c.Expr))
-		}
-	}
+	x := s.execution(f)
 	s.begin(x)
 	s.Reporter.File(f, Starting)
-	var broken *Run
-	stopped := false
-	for _, r := range f.Runs {
-		if broken != nil || stopped || ctx.Err() != nil {
-			r.Status, r.Because = Skip, broken
-			s.Reporter.Run(r, Complete)
-			continue
-		}
-		r.Began = s.Now()
-		s.Reporter.Run(r, Starting)
-		x.run(ctx, r)
-		r.Took = s.Now().Sub(r.Began)
-		s.Reporter.Run(r, Complete)
-		f.Status = max(f.Status, r.Status)
-		if stopped = ctx.Err() != nil; r.Status == Error {
-			broken = r
-		}
-	}
+	x.runs(ctx)
 	s.Reporter.File(f, TearingDown)
 	x.cleanup()
 	if f.Status == Pending {
@@ -95,4 +71,16 @@ func (s *Suite) file(ctx context.Context, f *File) {
 		}
 	}
 	s.Reporter.File(f, Complete)
+}
+
+// execution prepares a file to be run.
+func (s *Suite) execution(f *File) *execution {
+	x := &execution{suite: s, file: f, states: map[string]*kept{}, asserted: map[string]bool{}}
+	for _, r := range f.Runs {
+		note(x.asserted, r.AssertRefs())
+		for _, c := range r.NoLeak {
+			note(x.asserted, testfile.RefsOf(c.Expr))
+		}
+	}
+	return x
 }

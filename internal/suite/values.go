@@ -22,8 +22,10 @@ func (x *execution) values(r *Run, m *config.Module, bag *diag.Bag) (map[string]
 		given = map[string]frame.Given{}
 	}
 	for name := range m.Variables {
-		if run, is := testfile.RunOf(name); is && x.outputs[run] != cty.NilVal {
-			given[name] = frame.Given{Value: x.outputs[run], From: "the run " + run}
+		if run, is := testfile.RunOf(name); is {
+			if v, over := r.output(run); over {
+				given[name] = frame.Given{Value: v, From: "the run " + run}
+			}
 		}
 	}
 	ok := x.add(given, x.file.Variables, m, r, bag)
@@ -62,7 +64,7 @@ func (x *execution) add(given map[string]frame.Given, values map[string]*testfil
 			ok = false
 			continue
 		}
-		value, good := s().EvalWith(v.Expr, "the value of "+name, x.names(refs), bag)
+		value, good := s().EvalWith(v.Expr, "the value of "+name, r.names(refs), bag)
 		ok = ok && good
 		given[name] = frame.Given{Value: value.Join(), From: x.file.Name, Range: v.Expr.Range()}
 	}
@@ -88,10 +90,10 @@ func (x *execution) static(given map[string]frame.Given, declared *config.Module
 }
 
 // names are what expressions of the file may use beside variables: of the earlier runs, those that they refer to.
-func (x *execution) names(refs testfile.Refs) map[string]cty.Value {
+func (r *Run) names(refs testfile.Refs) map[string]cty.Value {
 	runs := map[string]cty.Value{}
 	for ref := range refs {
-		if v, ok := x.outputs[ref.Name]; ok && ref.Root == "run" {
+		if v, ok := r.output(ref.Name); ok && ref.Root == "run" {
 			runs[ref.Name] = v
 		}
 	}
@@ -102,7 +104,7 @@ func (x *execution) names(refs testfile.Refs) map[string]cty.Value {
 func (x *execution) known(refs testfile.Refs, r *Run, bag *diag.Bag) bool {
 	ok := true
 	for ref, at := range refs {
-		if _, over := x.outputs[ref.Name]; ref.Root != "run" || over {
+		if _, over := r.output(ref.Name); ref.Root != "run" || over {
 			continue
 		}
 		ok = false

@@ -27,7 +27,7 @@ func (v *verdict) judge(l look, leases *leaseLog, bag *diag.Bag) {
 	for _, c := range v.run.NoLeak {
 		maps.Copy(refs, testfile.RefsOf(c.Expr))
 	}
-	names := v.x.names(refs)
+	names := v.run.names(refs)
 	names["output"], names["lease"] = l.outputs(), leases.object(l.frame.Program())
 	for _, a := range v.run.Asserts {
 		var said diag.Bag
@@ -74,7 +74,7 @@ func (v *verdict) close(bag *diag.Bag) {
 			if v.applied || r.Plan {
 				continue
 			}
-			r.Diags = append(r.Diags, v.tooEarly(expected))
+			r.Diags = append(r.Diags, tooEarly(expected))
 		}
 		if d.Unmet != "" && d.Severity == diag.Warning {
 			d.Severity = diag.Error // of a check block, which keeps nothing from being done: here it ends the file
@@ -121,12 +121,6 @@ func (v *verdict) onlyExpected(bag *diag.Bag) bool {
 }
 
 // tooEarly says that an expected failure came while planning, so that nothing could be applied.
-func (v *verdict) tooEarly(what string) diag.Diagnostic {
-	d := diag.Warningf("Expected failure while planning", "A custom condition within %s failed during the planning stage and prevented the requested apply operation. While this was an expected failure, the apply operation could not be executed and so the overall test case will be marked as a failure and the original diagnostic included in the test report.", what)
-	for _, e := range v.run.Expected {
-		if e.Text == what {
-			d = d.At(e.Range)
-		}
-	}
-	return d
+func tooEarly(what string) diag.Diagnostic {
+	return diag.Warningf("Expected failure while planning", "A custom condition within %s failed during the planning stage and prevented the requested apply operation. While this was an expected failure, the apply operation could not be executed and so the overall test case will be marked as a failure and the original diagnostic included in the test report.", what)
 }

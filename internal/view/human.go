@@ -31,6 +31,7 @@ type Human struct {
 	closing string // to be printed at the end, if all went well
 	leases  string
 	applied bool // a step of an apply began
+	behind  bool // what goes on belongs to tests: no lines are printed about it
 }
 
 // NewHuman makes a view that prints errors to stderr and everything else to stdout.
@@ -86,6 +87,9 @@ func (h *Human) Tell(e event.Event) {
 		}
 	case event.Diagnosed:
 		h.diagnostics([]diag.Diagnostic{e.Diagnostic})
+	case event.Behind:
+		h.behind = true
+		h.ops.follow(e.Event)
 	case event.Interrupted:
 		h.interrupted(e.Times)
 	case event.Note:
@@ -158,6 +162,9 @@ func (h *Human) beat(now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, op := range h.ops.due(now) {
+		if h.behind {
+			continue
+		}
 		h.line(h.o.about(op.object, fmt.Sprintf("Still %s... [%s elapsed]", op.words().still, seconds(op.heard))))
 	}
 	h.draw()

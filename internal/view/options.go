@@ -64,6 +64,9 @@ type PlanOptions struct {
 // Name is what the program calls itself.
 func (o Options) Name() string { return o.product() }
 
+// Called is how the user calls the program.
+func (o Options) Called() string { return o.command() }
+
 // Free is text from elsewhere, safe to print.
 func (o Options) Free(s string) string { return o.free(s) }
 

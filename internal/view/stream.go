@@ -23,10 +23,11 @@ import (
 type JSON struct {
 	o Options
 
-	mu    sync.Mutex
-	ops   running
-	shown map[string]bool
-	out   jsontext.Writer
+	mu     sync.Mutex
+	ops    running
+	shown  map[string]bool
+	behind bool // what goes on belongs to tests: no lines are printed about it
+	out    jsontext.Writer
 }
 
 const streamVersion = "1.2"
@@ -169,6 +170,9 @@ func (j *JSON) Tell(e event.Event) {
 		j.leases(e)
 	case event.Diagnosed:
 		j.diagnostic(e.Diagnostic)
+	case event.Behind:
+		j.behind = true
+		j.ops.follow(e.Event)
 	case event.Interrupted:
 		j.interrupted(e.Times)
 	case event.Note:
@@ -260,7 +264,7 @@ func (j *JSON) beat(now time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, op := range j.ops.due(now) {
-		if w := streamWords(op.op); w.kind != "" {
+		if w := streamWords(op.op); w.kind != "" && !j.behind {
 			j.hook(op.object, fmt.Sprintf("Still %s... [%s elapsed]", w.still, seconds(op.heard)), w.kind+"_progress", hook{Action: w.action, Elapsed: elapsed(op.heard)})
 		}
 	}

@@ -51,14 +51,15 @@ func (e *Env) Chdir(dir string) bool {
 
 // Names are how the program is called and what it calls itself in the lines that other programs
 // read: installed under the name of Terraform or OpenTofu it has theirs, so that what drives these
-// finds the lines it looks for. Wrappers put "-bin" behind the name of what they wrap.
+// finds the lines it looks for. Wrappers put "-bin" behind the name of what they wrap; with "-lethe" behind it, the
+// program stands beside its peer (ADR 38).
 func (e *Env) Names() (product, command string) {
-	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(e.Program), ".exe"), "-bin")
-	switch name {
+	command = strings.TrimSuffix(strings.TrimSuffix(filepath.Base(e.Program), ".exe"), "-bin")
+	switch strings.TrimSuffix(command, "-lethe") {
 	case "terraform":
-		return "Terraform", name
+		return "Terraform", command
 	case "tofu":
-		return "OpenTofu", name
+		return "OpenTofu", command
 	}
 	return "Lethe", "lethe"
 }

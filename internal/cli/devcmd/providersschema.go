@@ -36,6 +36,7 @@ func runProvidersSchema(ctx context.Context, c *base.Call, f *project.Options) i
 	if !p.Installed() {
 		return p.UI.DoneQuiet()
 	}
+	p.Remember()
 	var list []addr.Provider
 	for _, n := range p.Needs() {
 		list = append(list, n.Provider)

@@ -103,6 +103,20 @@ func (p *Project) Recall(saved *file.Contents) {
 	}
 }
 
+// Remember takes how installed providers described themselves to earlier commands, so that a command that only shows that
+// starts none. It comes after Installed, which has held them against the lock file.
+func (p *Project) Remember() {
+	for _, n := range p.Needs() {
+		d := p.Providers.Described(n.Provider, p.Call.Environ)
+		if d == nil {
+			continue
+		}
+		if s := wire.Described(d.Load(), n.Provider); s != nil {
+			p.Pool.Know(n.Provider, s)
+		}
+	}
+}
+
 // saved takes the values of variables from the plan, except those of ephemeral ones, which
 // a plan does not hold. Other values may be given again if they are the same.
 func (v *Variables) saved(values map[string]plan.Variable) bool {

@@ -2,7 +2,6 @@ package project
 
 import (
 	"context"
-	"fmt"
 	"maps"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -13,8 +12,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
-	"github.com/lethe-iac/lethe/internal/state"
-	"github.com/lethe-iac/lethe/internal/state/disk"
 )
 
 // What tests need of a working directory: other modules than its own, as they say.
@@ -111,17 +108,4 @@ func (p *Project) OptionsForTest(dir string) frame.Options {
 	o := p.LangOptions()
 	o.Variables, o.RootDir = nil, dir
 	return o
-}
-
-// WriteErrored writes the n-th state that a test could not destroy.
-func WriteErrored(p *Project, s *state.Snapshot, n int) (string, error) {
-	name := "errored_test.tfstate"
-	if n > 1 {
-		name = fmt.Sprintf("errored_test.%d.tfstate", n)
-	}
-	data, err := s.Bytes()
-	if err == nil {
-		err = disk.Replace(p.Call.FS(), p.Call.Path(name), data)
-	}
-	return name, err
 }

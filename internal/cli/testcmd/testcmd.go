@@ -32,7 +32,8 @@ is checked.
 
 This makes real infrastructure, and destroys it when a file is over. What
 cannot be destroyed is listed, and its state is written to
-errored_test.tfstate.`,
+errored_test.tfstate. What runs with skip_cleanup made stays until "lethe test
+cleanup".`,
 	Examples: [][2]string{
 		{"lethe test", "Run all test files"},
 		{"lethe test -filter=tests/names.tftest.hcl -verbose", "Run one of them, and show its plans and states"},
@@ -44,7 +45,7 @@ errored_test.tfstate.`,
 		c.Flags.BoolVar(&f.verbose, "verbose", false, "Print the plan or the state of each run.")
 		c.Flags.StringVar(&f.junit, "junit-xml", "", "Write a report in the form of JUnit to this `file`.")
 		c.Flags.StringVar(&f.cloud, "cloud-run", "", "Not supported: tests run on this machine. The `source` of a module.")
-		c.Flags.Int("run-parallelism", 1, "Accepted for compatibility: runs run one after the other. How `many` may run at once.")
+		c.Flags.IntVar(&f.atOnce, "run-parallelism", 10, "How `many` runs may run at once, where their file lets them.")
 		c.Flags.IntVar(&f.Parallelism, "parallelism", 10, "How `many` provider calls may run at once.")
 		f.VarFlags(c)
 		f.WarningFlags(c)
@@ -59,6 +60,7 @@ type flags struct {
 	verbose bool
 	junit   string
 	cloud   string
+	atOnce  int
 }
 
 func run(ctx context.Context, c *base.Call, f *flags) int {
@@ -76,6 +78,12 @@ func run(ctx context.Context, c *base.Call, f *flags) int {
 	}
 	p, ok := project.Open(c, &f.Options)
 	if !ok {
+		return c.UI.Fail()
+	}
+	if kept, ok := p.KeptTests(); !ok || len(kept) > 0 {
+		if ok {
+			c.Bag.Add(diag.Errorf("Earlier tests left something", "What %s/%s made is there still, as its skip_cleanup says, and it would be made again. To destroy it first, run: lethe test cleanup", kept[0].File, kept[0].Run))
+		}
 		return c.UI.Fail()
 	}
 	s, ok := prepare(ctx, p, f)
@@ -97,7 +105,7 @@ func run(ctx context.Context, c *base.Call, f *flags) int {
 			c.Bag.Add(unwritten(f.junit, err))
 		}
 	}
-	if sum.Status > suite.Pass || c.CutShort() {
+	if c.CutShort() || sum.Status > suite.Pass {
 		return c.UI.Fail()
 	}
 	return c.UI.Done(base.ExitOK)
@@ -151,7 +159,8 @@ func prepare(ctx context.Context, p *project.Project, f *flags) (*suite.Suite, b
 	return &suite.Suite{
 		Files: files, Root: p.Tree, Given: p.Vars.Given, Engine: p.Engine, Now: p.Call.Now, Sources: p.Call.Sources,
 		Cleanup: p.Call.Stops.Abandon, Load: p.LoadForTest, Compile: p.CompileForTest, Options: p.OptionsForTest,
-		Write: writer(p), Logged: log.take, Documents: func(r *suite.Run) []suite.Document { return testview.Documents(r, options(p, f)) },
+		Write: func(s *state.Snapshot) (string, error) { return project.WriteErrored(p, s) },
+		Keep:  p.KeepTest, Forget: p.ForgetTest, Open: p.OpenForTest, AtOnce: f.atOnce, Logged: log.take, Documents: func(r *suite.Run) []suite.Document { return testview.Documents(r, options(p, f)) },
 	}, true
 }
 
@@ -196,13 +205,4 @@ func filtered(p *project.Project, filter []string, files []*testfile.File) ([]*t
 		p.Bag.Add(diag.Errorf("Unknown test file", "There is no test file %s, in this directory or in that of tests.%s", name, diag.Meant(diag.Suggest(name, names))))
 	}
 	return out, len(left) == 0
-}
-
-// writer keeps states that could not be destroyed, each in a file of its own.
-func writer(p *project.Project) func(*state.Snapshot) (string, error) {
-	n := 0
-	return func(s *state.Snapshot) (string, error) {
-		n++
-		return project.WriteErrored(p, s, n)
-	}
 }

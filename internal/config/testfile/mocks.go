@@ -36,7 +36,13 @@ func (r *reader) mockProvider(b *hcl.Block) {
 	r.Text(content.Attributes["alias"], &m.Alias)
 	m.During = r.during(content.Attributes["override_during"])
 	if a := content.Attributes["for_each"]; a != nil {
-		r.Bag.Add(diag.Errorf("Unsupported in test files", "The argument \"for_each\" of a mock provider is not supported yet.").At(a.NameRange))
+		e, ds := config.Native(a.Expr)
+		r.Bag.HCL(ds)
+		lift(e)
+		m.ForEach = e
+		if m.Alias == "" {
+			r.Bag.Add(diag.Errorf("Alias required when using \"for_each\"", "A mock of several provider instances stands for a provider block with an alias: add the argument \"alias\".").At(a.NameRange))
+		}
 	}
 	if first := r.file.Mocks[m.ProviderName]; first != nil {
 		r.Bag.Add(diag.Errorf("Duplicate mock_provider block", "The provider %s is mocked at %s already. Each provider configuration has one mock.", m.ProviderName, first.Range).At(m.Range))

@@ -29,7 +29,7 @@ func Read(dirs []string, o config.Options, sources *diag.Sources, bag *diag.Bag)
 				continue
 			}
 			seen[shown] = true
-			r := &reader{parts, dirs[0], sources, &File{Name: shown, Dir: dir, Variables: map[string]*Value{}, Mocks: map[config.ProviderName]*Mock{}}}
+			r := &reader{Parts: parts, root: dirs[0], sources: sources, file: &File{Name: shown, Dir: dir, Variables: map[string]*Value{}, Mocks: map[config.ProviderName]*Mock{}}}
 			r.read(body)
 			files = append(files, r.file)
 		}
@@ -41,6 +41,9 @@ func (r *reader) read(body hcl.Body) {
 	content, _ := r.Content(body, fileSchema)
 	runs := map[string]*Run{}
 	var providers, variables hcl.Blocks
+	for _, b := range content.Blocks.OfType("test") {
+		r.test(b)
+	}
 	for _, b := range content.Blocks {
 		switch b.Type {
 		case "run":
@@ -60,7 +63,6 @@ func (r *reader) read(body hcl.Body) {
 		case "variable":
 			variables = append(variables, b)
 		case "test":
-			r.test(b)
 		default:
 			r.file.Overrides = r.override(b, r.file.Overrides)
 		}
@@ -71,9 +73,23 @@ func (r *reader) read(body hcl.Body) {
 			r.Bag.Add(diag.Errorf("Unsupported in test files", "In JSON syntax, the settings of a provider cannot refer to runs. Write the test file in native syntax.").At(p.Range))
 		}
 	}
+	r.backends()
 	for name, m := range r.file.Mocks {
 		if p := r.file.Providers[name]; p != nil {
 			r.Bag.Add(diag.Errorf("Duplicate provider block", "The provider %s is configured at %s and mocked here. A provider configuration is either real or a mock.", name, p.Range).At(m.Range))
+		}
+	}
+}
+
+// backends refuses backend blocks that share a state with another: each state has one, of the first run that uses it.
+func (r *reader) backends() {
+	used := map[string]*Run{}
+	for _, run := range r.file.Runs {
+		key := run.StateKey + " " + run.source()
+		if first := used[key]; first == nil {
+			used[key] = run
+		} else if run.Backend != nil {
+			r.Bag.Add(diag.Errorf("Invalid backend block", "The run %q uses the state of the run %q before it: the backend block belongs there. Or give it a \"state_key\" of its own.", run.Name, first.Name).At(run.Backend.Range))
 		}
 	}
 }

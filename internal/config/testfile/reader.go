@@ -18,20 +18,17 @@ type reader struct {
 	root    string // the directory of the root module
 	sources *diag.Sources
 	file    *File
+
+	parallel, skipCleanup bool // as the test block says
 }
 
-// unsupported refuses a block of the language of tests that is not there yet.
-func (r *reader) unsupported(b *hcl.Block) {
-	r.Bag.Add(diag.Errorf("Unsupported in test files", "A block of type %q in a test file is not supported yet. Remove it to run the other tests.", b.Type).At(config.Place(b)))
-}
+var testSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "parallel"}, {Name: "skip_cleanup"}}}
 
-var testSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "parallel"}}}
-
-// test reads a test block. That runs may run at once is accepted, and changes nothing: they run one after the other.
+// test reads a test block: what goes for all runs that say nothing else.
 func (r *reader) test(b *hcl.Block) {
 	content, _ := r.Content(b.Body, testSchema)
-	var parallel bool
-	r.Bool(content.Attributes["parallel"], &parallel)
+	r.Bool(content.Attributes["parallel"], &r.parallel)
+	r.Bool(content.Attributes["skip_cleanup"], &r.skipCleanup)
 }
 
 // variables reads a variables block.

@@ -84,6 +84,9 @@ func (f *File) Wanted() map[string]*config.Variable {
 	for _, p := range f.Providers {
 		maps.Copy(r, ProviderRefs(p))
 	}
+	for _, m := range f.Mocks {
+		r.add(m.ForEach)
+	}
 	for _, run := range f.Runs {
 		maps.Copy(r, run.AssertRefs())
 		for _, v := range run.Variables {
@@ -117,7 +120,16 @@ func liftRuns(p *config.Provider) (ok bool) {
 		}
 		return true
 	}
-	_ = hclsyntax.VisitAll(body, func(n hclsyntax.Node) hcl.Diagnostics {
+	lift(body)
+	if e, ok := p.ForEach.(hclsyntax.Expression); ok {
+		lift(e)
+	}
+	return true
+}
+
+// lift makes references to runs references to variables.
+func lift(in hclsyntax.Node) {
+	_ = hclsyntax.VisitAll(in, func(n hclsyntax.Node) hcl.Diagnostics {
 		e, is := n.(*hclsyntax.ScopeTraversalExpr)
 		if !is || e.Traversal.RootName() != "run" || len(e.Traversal) < 2 {
 			return nil
@@ -128,5 +140,94 @@ func liftRuns(p *config.Provider) (ok bool) {
 		}
 		return nil
 	})
-	return true
+}
+
+// source is what a run tests, as the file has it; "" for the module of the working directory.
+func (run *Run) source() string {
+	if run.Module == nil {
+		return ""
+	}
+	v, ds := run.Module.Source.Value(nil)
+	if ds.HasErrors() || v.Type() != cty.String || !v.IsWhollyKnown() || v.IsNull() {
+		return run.Name
+	}
+	return v.AsString()
+}
+
+// Wait says which runs must be over before a run begins, by their places among the runs of the file: all before one place,
+// and some of those from there on.
+type Wait struct {
+	Before int
+	On     []int
+}
+
+// Waits says what each run waits for: all earlier ones where one of the two may not run at the same time as others, those
+// whose outputs it uses, and those that use its state.
+func (f *File) Waits() []Wait {
+	everywhere := Refs{}
+	for _, v := range f.Variables {
+		everywhere.add(v.Expr)
+	}
+	for _, p := range f.Providers {
+		maps.Copy(everywhere, ProviderRefs(p))
+	}
+	for _, m := range f.Mocks {
+		everywhere.add(m.ForEach)
+		everywhere.overrides(m.Overrides)
+		for _, d := range m.Defaults {
+			everywhere.add(d.Values)
+		}
+	}
+	everywhere.overrides(f.Overrides)
+	waits := make([]Wait, len(f.Runs))
+	alone := 0 // where the runs begin that may run beside the next one
+	for i, run := range f.Runs {
+		if !run.alongside() {
+			waits[i].Before = i
+			alone = i + 1
+			continue
+		}
+		waits[i].Before = alone
+		uses := run.uses()
+		maps.Copy(uses, everywhere)
+		for j := alone; j < i; j++ {
+			earlier := f.Runs[j]
+			same := run.StateKey == earlier.StateKey && (run.StateKey != "" || run.source() == earlier.source())
+			if _, used := uses.run(earlier.Name); used || same {
+				waits[i].On = append(waits[i].On, j)
+			}
+		}
+	}
+	return waits
+}
+
+// alongside reports whether a run may run at the same time as others. The log is searched for canaries, and is of all.
+func (run *Run) alongside() bool { return run.Parallel && len(run.NoLeak) == 0 }
+
+// uses are the references of a run.
+func (run *Run) uses() Refs {
+	r := run.AssertRefs()
+	for _, v := range run.Variables {
+		r.add(v.Expr)
+	}
+	for _, c := range run.NoLeak {
+		r.add(c.Expr)
+	}
+	r.overrides(run.Overrides)
+	return r
+}
+
+func (r Refs) overrides(list []*Override) {
+	for _, o := range list {
+		r.add(o.Values)
+	}
+}
+
+// run finds a reference to a run, as it was written or lifted.
+func (r Refs) run(name string) (diag.Range, bool) {
+	if at, ok := r[Ref{"run", name}]; ok {
+		return at, true
+	}
+	at, ok := r[Ref{"var", RunVariable(name)}]
+	return at, ok
 }

@@ -26,14 +26,11 @@ var (
 
 // run reads a run block.
 func (r *reader) run(b *hcl.Block) *Run {
-	run := &Run{Name: b.Labels[0], Range: config.Place(b), Variables: map[string]*Value{}}
+	run := &Run{Name: b.Labels[0], Range: config.Place(b), Variables: map[string]*Value{}, Parallel: r.parallel, SkipCleanup: r.skipCleanup}
 	r.Name(b, "Invalid run block name")
 	content, _ := r.Content(b.Body, runSchema)
-	if a := content.Attributes["skip_cleanup"]; a != nil {
-		r.Bag.Add(diag.Errorf("Unsupported in test files", "The argument \"skip_cleanup\" of a run is not supported yet: what a test makes is destroyed. Remove it to run this test.").At(a.NameRange))
-	}
-	var parallel bool // it may run at once with others, which it need not
-	r.Bool(content.Attributes["parallel"], &parallel)
+	r.Bool(content.Attributes["skip_cleanup"], &run.SkipCleanup)
+	r.Bool(content.Attributes["parallel"], &run.Parallel)
 	if a := content.Attributes["command"]; a != nil {
 		word := r.Word(a)
 		if run.Plan = word == "plan"; word != "apply" && word != "plan" {
@@ -50,14 +47,20 @@ func (r *reader) run(b *hcl.Block) *Run {
 	}
 	run.NoLeak = r.canaries(content.Attributes["expect_no_leak"])
 	r.blocks(run, content.Blocks)
+	if a := content.Attributes["skip_cleanup"]; a != nil && run.Backend != nil && !run.SkipCleanup {
+		r.Bag.Add(diag.Errorf("Invalid skip_cleanup value", "What a run with a backend block makes stays: its state is in the backend. Remove the argument \"skip_cleanup\", or the block.").At(a.Range))
+	}
 	return run
 }
+
+// single are the blocks that a run has one of.
+var single = []string{"plan_options", "module", "variables", "backend"}
 
 func (r *reader) blocks(run *Run, blocks hcl.Blocks) {
 	once := map[string]*hcl.Block{}
 	for _, b := range blocks {
 		first := once[b.Type]
-		if once[b.Type] = b; first != nil && (b.Type == "plan_options" || b.Type == "module" || b.Type == "variables") {
+		if once[b.Type] = b; first != nil && slices.Contains(single, b.Type) {
 			r.Bag.Add(diag.Errorf("Multiple \""+b.Type+"\" blocks", "This run block has a %q block at %s already. Put everything into one of them.", b.Type, first.DefRange).At(config.Place(b)))
 			continue
 		}
@@ -73,7 +76,7 @@ func (r *reader) blocks(run *Run, blocks hcl.Blocks) {
 		case "module":
 			r.module(run, b)
 		case "backend":
-			r.unsupported(b)
+			run.Backend = &config.Backend{Type: b.Labels[0], Body: b.Body, Range: config.Place(b)}
 		default:
 			run.Overrides = r.override(b, run.Overrides)
 		}

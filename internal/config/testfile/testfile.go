@@ -59,6 +59,10 @@ type Run struct {
 	Overrides []*Override
 	StateKey  string // "" is that of the module under test
 	NoLeak    []*Canary
+
+	Parallel    bool            // it may run at the same time as others
+	SkipCleanup bool            // what it made is not destroyed when the file is over
+	Backend     *config.Backend // where its state is kept from one execution of the file to the next; nil: nowhere
 }
 
 // Canary is a named value that must be nowhere at rest and in nothing that is shown.
@@ -83,6 +87,7 @@ type Mock struct {
 	Defaults  []*Default
 	Overrides []*Override
 	During    During
+	ForEach   hcl.Expression // as in the provider block that it stands for; nil without one
 	Range     diag.Range
 }
 

@@ -1,6 +1,7 @@
 package testfile
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -120,8 +121,9 @@ func TestMistakes(t *testing.T) {
 		"run \"a\" {\n  plan_options {\n    mode = refresh-only\n    refresh = false\n  }\n}": "Incompatible refresh options",
 		"run \"a\" {\n  plan_options {\n  }\n  plan_options {\n  }\n}":                        `Multiple "plan_options" blocks`,
 		"run \"a\" {\n  module {\n  }\n}":                                                     "Missing required argument",
-		"run \"a\" {\n  skip_cleanup = true\n}":                                               "Unsupported in test files",
-		"run \"a\" {\n  backend \"local\" {\n  }\n}":                                          "Unsupported in test files",
+		"run \"a\" {\n  skip_cleanup = false\n  backend \"local\" {\n  }\n}":                  "Invalid skip_cleanup value",
+		"run \"a\" {\n}\nrun \"b\" {\n  backend \"local\" {\n  }\n}":                          "Invalid backend block",
+		"mock_provider \"a\" {\n  for_each = toset([])\n}":                                    `Alias required when using "for_each"`,
 		"variables {\n  a = 1\n}\nvariables {\n  a = 2\n}":                                    "Duplicate variable value",
 		"provider \"x\" {\n}\nmock_provider \"x\" {\n}":                                       "Duplicate provider block",
 		"mock_provider \"x\" {\n}\nmock_provider \"x\" {\n}":                                  "Duplicate mock_provider block",
@@ -138,5 +140,67 @@ func TestMistakes(t *testing.T) {
 		if len(list) != 1 || list[0].Summary != want || list[0].Subject == nil {
 			t.Errorf("%s\n%v, want %s", text, list, want)
 		}
+	}
+}
+
+// Runs wait for those whose outputs or state they use, and for all that may not run beside others.
+func TestWaits(t *testing.T) {
+	list, bag := read(t, config.Memory{"a.tftest.hcl": []byte(`
+test {
+  parallel = true
+}
+provider "x" {
+  key = run.setup.key
+}
+run "setup" {
+  module {
+    source = "./helper"
+  }
+}
+run "one" {}
+run "two" {
+  state_key = "k"
+  override_module {
+    target  = module.m
+    outputs = { a = run.one.a }
+  }
+}
+run "same" {
+  state_key = "k"
+}
+run "free" {
+  state_key = "f"
+}
+run "helper" {
+  module {
+    source = "./helper"
+  }
+}
+run "alone" {
+  parallel = false
+}
+run "canary" {
+  state_key      = "c"
+  expect_no_leak = [var.a]
+}
+run "last" {
+  state_key = "l"
+}
+`)})
+	if bag.HasErrors() {
+		t.Fatal(bag.List())
+	}
+	want := []Wait{{}, {On: []int{0}}, {On: []int{0, 1}}, {On: []int{0, 2}}, {On: []int{0}}, {On: []int{0}}, {Before: 6}, {Before: 7}, {Before: 8}}
+	if got := list[0].Waits(); !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// What stays: by the test block, by the run, and in backends.
+func TestStays(t *testing.T) {
+	list, bag := read(t, config.Memory{"a.tftest.hcl": []byte("run \"a\" {\n  backend \"local\" {}\n}\nrun \"b\" {\n  skip_cleanup = false\n  state_key = \"b\"\n}\ntest {\n  skip_cleanup = true\n}\n")})
+	runs := list[0].Runs
+	if bag.Len() > 0 || !runs[0].SkipCleanup || runs[1].SkipCleanup || runs[0].Backend == nil || runs[0].Backend.Type != "local" {
+		t.Errorf("%+v %+v %v", runs[0], runs[1], bag.List())
 	}
 }

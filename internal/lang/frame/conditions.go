@@ -58,7 +58,7 @@ func (f *Frame) Holds(c Assertion, face Face, bag *diag.Bag) Result {
 func (f *Frame) Conditions(d program.Decl, k addr.Key, when program.When, self *mark.Value, bag *diag.Bag) []Result {
 	ld := f.local(d)
 	conds := ld.Conditions[when]
-	if len(conds) == 0 {
+	if len(conds) == 0 || f.replaced && when != program.Validation {
 		return nil
 	}
 	out := make([]Result, len(conds))

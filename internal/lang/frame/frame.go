@@ -39,6 +39,9 @@ type Frame struct {
 	key    addr.Key // of the call's instance
 	addr   addr.ModuleInstance
 
+	replaced bool                 // outputs stand in the place of the module instance
+	outputs  map[string]cty.Value // these
+
 	vals    []cell                   // variables, locals and outputs, two faces each
 	calls   []callCell               // by the order of calls
 	first   int32                    // index of the first resource
@@ -69,6 +72,9 @@ func newFrame(w *walk, n *program.Node, parent *Frame, key addr.Key) *Frame {
 	f := &Frame{w: w, n: n, u: n.Unit, parent: parent, key: key}
 	if parent != nil {
 		f.addr = parent.addr.Child(n.Config.Call.Name, key)
+		if w.o.Replaced != nil {
+			f.outputs, f.replaced = w.o.Replaced(f.addr)
+		}
 	}
 	values, calls := len(f.u.Module.Variables)+len(f.u.Module.Locals)+len(f.u.Module.Outputs), len(f.u.Calls)
 	f.vals = make([]cell, 2*values)

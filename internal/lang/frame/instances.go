@@ -67,6 +67,8 @@ func (f *Frame) Expanded(d program.Decl, face Face) Keys {
 func (f *Frame) keys(d *program.Def, face Face, bag *diag.Bag) Keys {
 	set := f.repetition(d, face).set[face].Load()
 	switch {
+	case f.replaced && face == After:
+		return Keys{}
 	case set != nil && (!set.More || d.Repetition == nil):
 		return *set
 	case d.Repetition == nil:

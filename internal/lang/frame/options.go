@@ -55,6 +55,9 @@ type Options struct {
 	Limits    limits.Limits
 	Console   bool         // there is a function type
 	Closed    shortcut.Set // what is not to be taken
+	// Replaced gives the outputs of a module instance in whose place these stand: nothing else in it is there, and an
+	// output that has no value is null. nil: no module is replaced.
+	Replaced func(addr.ModuleInstance) (outputs map[string]cty.Value, is bool)
 }
 
 // Given is the value of a root variable as the user set it.

@@ -161,7 +161,7 @@ func (s *scope) way() string {
 // output is the value of an output.
 func (s *scope) output(d *program.Def) cty.Value {
 	o := d.Out
-	v := s.Eval(d.Value)
+	v := s.given(d)
 	if s.outcome() != OK {
 		return cty.DynamicVal
 	}
@@ -182,6 +182,17 @@ func (s *scope) output(d *program.Def) cty.Value {
 		v = s.f.w.names.Forget(v, cty.DynamicPseudoType)
 	}
 	return v
+}
+
+// given is the value that an output is given: by its expression, or by what replaces its module.
+func (s *scope) given(d *program.Def) cty.Value {
+	if !s.f.replaced {
+		return s.Eval(d.Value)
+	}
+	if v, ok := s.f.outputs[d.Name]; ok {
+		return v
+	}
+	return cty.NullVal(cty.DynamicPseudoType)
 }
 
 // outputBorders refuses what an output must not carry.

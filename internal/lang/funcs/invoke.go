@@ -38,23 +38,24 @@ func (b *builtin) invoke(s *scope, in []cty.Value) (result cty.Value, err error)
 	return c.finish(r)
 }
 
-// function is b as package cty wants it. Its parameters are capsules and its type is only known with
+// shapeOf is b as package cty wants it. Its parameters are capsules and its type is only known with
 // its result: see arg.go. Signatures has the types to show.
-func (b *builtin) function(s *scope) function.Function {
-	spec := &function.Spec{
-		Description: b.doc,
-		Type:        function.StaticReturnType(cty.DynamicPseudoType),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			return b.invoke(s, args)
-		},
-	}
+func shapeOf(b *builtin) shape {
+	out := shape{builtin: b, core: "core::" + b.name, spec: function.Spec{Description: b.doc, Type: function.StaticReturnType(cty.DynamicPseudoType)}}
 	for i := range b.params {
-		spec.Params = append(spec.Params, b.params[i].parameter())
+		out.spec.Params = append(out.spec.Params, b.params[i].parameter())
 	}
 	if b.rest != nil {
 		p := b.rest.parameter()
-		spec.VarParam = &p
+		out.spec.VarParam = &p
 	}
+	return out
+}
+
+// function completes a spec of this shape, and makes a function of it.
+func (of shape) function(s *scope, spec *function.Spec) function.Function {
+	b := of.builtin
+	spec.Impl = func(args []cty.Value, _ cty.Type) (cty.Value, error) { return b.invoke(s, args) }
 	return function.New(spec)
 }
 

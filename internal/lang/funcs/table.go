@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
@@ -28,20 +29,40 @@ func register(groups ...[]*builtin) map[string]*builtin {
 // any number of evaluations at once and is not to be changed.
 func Table(env *Env) map[string]function.Function {
 	s := &scope{env: env, limits: env.Limits.Filled(), table: make(map[string]function.Function, 2*len(builtins)+2), own: templates}
-	for name, b := range builtins {
-		s.add(name, b)
+	all := shapes()
+	specs := make([]function.Spec, len(all))
+	for i, of := range all {
+		specs[i] = of.spec
+		s.add(of, &specs[i])
 	}
 	if env.Console {
-		s.add(typeOf.name, typeOf)
+		of := shapeOf(typeOf)
+		s.add(of, &of.spec)
 	}
 	return s.table
 }
 
-func (s *scope) add(name string, b *builtin) {
-	f := b.function(s)
-	s.table[name] = f
-	s.table["core::"+name] = f
+func (s *scope) add(of shape, spec *function.Spec) {
+	f := of.function(s, spec)
+	s.table[of.name] = f
+	s.table[of.core] = f
 }
+
+// shape is what package cty has to know of a function, the same for each Env.
+type shape struct {
+	*builtin
+	core string        // its name with core::
+	spec function.Spec // without what runs it
+}
+
+// shapes are those of all functions: each walk makes a table, and a test may have thousands of walks.
+var shapes = sync.OnceValue(func() []shape {
+	all := make([]shape, 0, len(builtins))
+	for _, b := range builtins {
+		all = append(all, shapeOf(b))
+	}
+	return all
+})
 
 // Names are the plain names of all functions, sorted; type, which only the console has, is not among
 // them, and neither are list and map, which only say that they are gone.

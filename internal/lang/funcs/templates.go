@@ -238,7 +238,8 @@ func (c *call) templateFunctions(r *render) map[string]function.Function {
 	s.render = r
 	fs := make(map[string]function.Function, 2*len(c.own))
 	for _, b := range c.own {
-		f := b.function(&s)
+		of := shapeOf(b)
+		f := of.function(&s, &of.spec)
 		fs[b.name], fs["core::"+b.name] = f, f
 	}
 	return fs

@@ -30,6 +30,7 @@ type line struct {
 	Diagnostic any            `json:"diagnostic,omitempty"`
 	Abstract   any            `json:"test_abstract,omitempty"`
 	Cleanup    *cleanup       `json:"test_cleanup,omitempty"`
+	Kept       *kept          `json:"test_kept,omitempty"`
 	OfFile     *ofFile        `json:"test_file,omitempty"`
 	Plan       *planDocument  `json:"test_plan,omitempty"`
 	OfRun      *ofRun         `json:"test_run,omitempty"`
@@ -46,6 +47,7 @@ type planDocument struct {
 	Changes    json.RawMessage `json:"resource_changes,omitempty"`
 	Drift      json.RawMessage `json:"resource_drift,omitempty"`
 	Relevant   json.RawMessage `json:"relevant_attributes,omitempty"`
+	schemas
 }
 
 // stateDocument is a state as a line has it.
@@ -53,6 +55,26 @@ type stateDocument struct {
 	Format  string          `json:"state_format_version"`
 	Root    json.RawMessage `json:"root_module,omitempty"`
 	Outputs json.RawMessage `json:"outputs,omitempty"`
+	schemas
+}
+
+// schemas are those of the providers that a run asks, as the command for them prints them.
+type schemas struct {
+	SchemaFormat string          `json:"provider_format_version,omitempty"`
+	Schemas      json.RawMessage `json:"provider_schemas,omitempty"`
+}
+
+// schemas gives those of the providers of a run.
+func (j *JSON) schemas(r *suite.Run) (out schemas) {
+	var b bytes.Buffer
+	var doc struct {
+		Format  string          `json:"format_version"`
+		Schemas json.RawMessage `json:"provider_schemas"`
+	}
+	if jsondoc.WriteSchemas(&b, r.Needs(), j.O.Schemas, nil) == nil && json.Unmarshal(b.Bytes(), &doc) == nil {
+		out = schemas{doc.Format, doc.Schemas}
+	}
+	return out
 }
 
 type ofFile struct {
@@ -72,6 +94,12 @@ type ofRun struct {
 type cleanup struct {
 	Failed  []failed `json:"failed_resources"`
 	Written string   `json:"state_file,omitempty"`
+}
+
+// kept is what stays because a run says so.
+type kept struct {
+	Resources []failed `json:"resources"`
+	Written   string   `json:"state_file"`
 }
 
 type failed struct {
@@ -173,13 +201,13 @@ func (j *JSON) verbose(r *suite.Run) {
 			Format string `json:"format_version"`
 		}
 		if view.WriteStateJSON(&b, r.State, j.O.Schemas, j.O.Version) == nil && json.Unmarshal(b.Bytes(), &doc) == nil {
-			j.print("test_state", "info", "-verbose flag enabled, printing state", r.File, r, line{State: &stateDocument{doc.Format, doc.Values.RootModule, doc.Values.Outputs}})
+			j.print("test_state", "info", "-verbose flag enabled, printing state", r.File, r, line{State: &stateDocument{doc.Format, doc.Values.RootModule, doc.Values.Outputs, j.schemas(r)}})
 		}
 	case r.Planned != nil:
 		var doc planDocument
 		err := view.WritePlanJSON(&b, r.Planned, r.Program(), j.O.Schemas, nil, j.O.Version)
 		if err == nil && json.Unmarshal(b.Bytes(), &doc) == nil {
-			doc.PlanFormat, doc.Format = doc.Format, ""
+			doc.PlanFormat, doc.Format, doc.schemas = doc.Format, "", j.schemas(r)
 			j.print("test_plan", "info", "-verbose flag enabled, printing plan", r.File, r, line{Plan: &doc})
 		}
 	}
@@ -191,7 +219,12 @@ func (j *JSON) Left(l *suite.Left) {
 	for _, o := range l.Objects {
 		doc.Failed = append(doc.Failed, failed{o.Instance.String(), o.Deposed})
 	}
-	if len(l.Objects) > 0 {
+	switch {
+	case len(l.Objects) == 0:
+	case l.Meant:
+		message := fmt.Sprintf("%s leaves what %s/%s made, as its skip_cleanup says.", j.O.Name(), l.File.Name, l.Run.Name)
+		j.print("test_kept", "info", message, l.File, l.Run, line{Kept: &kept{doc.Failed, l.Written}})
+	default:
 		message := fmt.Sprintf("%s left some resources in state after executing %s/%s, they need to be cleaned up manually.", j.O.Name(), l.File.Name, l.Run.Name)
 		j.print("test_cleanup", "error", message, l.File, l.Run, line{Cleanup: doc})
 	}

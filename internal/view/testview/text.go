@@ -92,9 +92,14 @@ func (t *Text) verbose(r *suite.Run) {
 	}
 }
 
-// Left lists what could not be destroyed.
+// Left lists what could not be destroyed, and what is to stay.
 func (t *Text) Left(l *suite.Left) {
 	of := l.File.Name + "/" + l.Run.Name
+	if l.Meant {
+		t.diagnostics(l.Diags)
+		t.Out.Print(t.kept(l, of), false)
+		return
+	}
 	t.Out.Print(t.O.Name()+" encountered an error destroying resources created while executing\n"+of+".\n", true)
 	t.diagnostics(l.Diags)
 	if len(l.Objects) == 0 {
@@ -102,6 +107,27 @@ func (t *Text) Left(l *suite.Left) {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s left the following resources in state after executing\n%s, and they need to be cleaned up manually:\n", t.O.Name(), of)
+	list(&b, l)
+	if l.Written != "" {
+		b.WriteString("\nTheir state is in " + l.Written + ".\n")
+	}
+	t.Out.Print(b.String(), true)
+}
+
+// kept lists what is to stay, and says how it can be destroyed.
+func (t *Text) kept(l *suite.Left, of string) string {
+	if len(l.Objects) == 0 || l.Written == "" {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n%s leaves what %s made, as its skip_cleanup says:\n", t.O.Name(), of)
+	list(&b, l)
+	fmt.Fprintf(&b, "\nTheir state is in %s. To destroy them, run:\n    %s test cleanup\n", l.Written, t.O.Called())
+	return b.String()
+}
+
+// list lists what is left, one a line.
+func list(b *strings.Builder, l *suite.Left) {
 	for _, o := range l.Objects {
 		b.WriteString("  - " + o.Instance.String())
 		if o.IsDeposed() {
@@ -109,10 +135,6 @@ func (t *Text) Left(l *suite.Left) {
 		}
 		b.WriteByte('\n')
 	}
-	if l.Written != "" {
-		b.WriteString("\nTheir state is in " + l.Written + ".\n")
-	}
-	t.Out.Print(b.String(), true)
 }
 
 // Summary prints the last line.
