@@ -117,6 +117,32 @@ func TestLostBoth(t *testing.T) {
 			t.Errorf("the lease is not named:\n%s", next)
 		}
 	}
+	list := func(want int) {
+		t.Helper()
+		code, text := p.run("leases", "list", "-json")
+		if code != 0 || strings.Count(text, `"address":"ephemeral.playground_lease.`) != want {
+			t.Errorf("of %d leases there are listed: %s", want, text)
+		}
+	}
+	list(2)
+	for n, named := range []int{2, 0} { // the first command that takes them in warns of them
+		_, text := p.run("apply", "-auto-approve", "-no-color") // which cannot make again what exists
+		if strings.Count(text, "run default-") < named || strings.Contains(text, "Leases left open") != (named > 0) {
+			t.Errorf("apply %d:\n%s", n, text)
+		}
+		list(2)
+	}
+	if code, text := p.run("leases", "close", "-auto-approve", "ephemeral.playground_lease.a"); code != 0 || !strings.Contains(text, "1 lease was taken off the list.") {
+		t.Errorf("exit code %d:\n%s", code, text)
+	}
+	list(1)
+	if code, text := p.run("leases", "close", "-auto-approve", "ephemeral.playground_lease.a"); code != 1 || !strings.Contains(text, "No such lease") {
+		t.Errorf("exit code %d:\n%s", code, text)
+	}
+	if code, text := p.run("leases", "close", "-auto-approve", "ephemeral.playground_lease.b"); code != 0 {
+		t.Errorf("exit code %d:\n%s", code, text)
+	}
+	list(0)
 	p.forgotten(out + next)
 }
 

@@ -4,7 +4,7 @@
 //	base          Env, Command, Call, Screen
 //	project       a working directory as commands use it
 //	runcmd        plan, apply, destroy, refresh, import
-//	statecmd      state list, show, mv, …; taint, untaint
+//	statecmd      state list, show, mv, …; taint, untaint; leases
 //	workspacecmd  workspace list, new, …; force-unlock
 //	initcmd       init, get
 //	logincmd      login, logout
@@ -117,6 +117,7 @@ func usage() string {
 	b.WriteString("\nAll other commands:\n")
 	others := []string{
 		fmt.Sprintf("  %-13s %s\n", "state", "Advanced state management"),
+		fmt.Sprintf("  %-13s %s\n", "leases", "Leases that were left open"),
 		fmt.Sprintf("  %-13s %s\n", "workspace", "Workspace management"),
 		fmt.Sprintf("  %-13s %s\n", "metadata", "Metadata related commands"),
 	}

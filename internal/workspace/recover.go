@@ -34,6 +34,7 @@ func (s *State) recover(ctx context.Context) bool {
 		}
 		bag.Add(diag.Warningf("Journal of another state", "Beside the state there was a journal of an earlier run that does not belong to it: %s. It was kept as %s.", mismatch.Reason, aside))
 		reportLeases(mismatch.Leases, bag)
+		s.record.notes.Leases = mismatch.Leases
 		return true
 	case err != nil:
 		bag.Add(Problem(err, diag.Errorf("Failed to read the journal", "%s.", err)))
@@ -109,11 +110,15 @@ func (s *State) takeIn(ctx context.Context, r *journal.Recovery) bool {
 			return false
 		}
 	}
-	s.record.unknown = r.Unknown
-	if err == nil && len(r.Refused) > 0 {
+	s.record.notes = r.Notes.Unsettled(r.Snapshot)
+	switch {
+	case err != nil:
+	case len(r.Refused) > 0:
 		_, err = journal.Aside(fsys, path)
-	} else if err == nil {
+	case s.record.notes.Empty():
 		err = journal.Remove(fsys, path)
+	default:
+		s.record.stands = true
 	}
 	if err != nil {
 		s.env.Bag.Add(diag.Errorf("Failed to take in the journal", "%s.", err))
@@ -154,12 +159,14 @@ func report(r *journal.Recovery, bag *diag.Bag) {
 
 // reportLeases names leases that a run opened and did not live to close.
 func reportLeases(leases []journal.Lease, bag *diag.Bag) {
-	if len(leases) == 0 {
-		return
-	}
 	text := ""
 	for _, l := range leases {
-		text += "  " + l.String() + "\n"
+		if !l.Named {
+			text += "  " + l.String() + "\n"
+		}
 	}
-	bag.Add(diag.Warningf("Leases left open", "An earlier run ended without closing what it had opened, as far as is known:\n%s\nNothing closes these any more: they end when their time is over, or when you revoke them.", text))
+	if text == "" {
+		return
+	}
+	bag.Add(diag.Warningf("Leases left open", "An earlier run ended without closing what it had opened, as far as is known:\n%s\nNothing closes these any more: they end when their time is over, or when you revoke them. To list them, and to take them off the list: lethe leases", text))
 }

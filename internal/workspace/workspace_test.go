@@ -183,14 +183,72 @@ func TestKilled(t *testing.T) {
 	}
 	writes := b.lock(Request{})
 	b.said(said...)
-	if writes.Snapshot().Len() != 1 || !writes.Stored() || b.journals() {
-		t.Errorf("not taken in: journal %t", b.journals())
+	if writes.Snapshot().Len() != 1 || !writes.Stored() {
+		t.Error("not taken in")
 	}
 	change(t, writes, "a.y") // its journal carries the calls without an answer
 	die(t, writes)
 	again := b.lock(Request{})
 	b.said("Recovered an interrupted run", "Outcome unknown")
 	again.Unlock()
+}
+
+// TestNotes: what is known of lost runs, and in no state, stays known until it is settled.
+func TestNotes(t *testing.T) {
+	b := newBench(t)
+	s := b.lock(Request{})
+	j := change(t, s, "a.x")
+	for _, a := range []string{"a.unknown", "a.other"} {
+		if _, err := j.Intent(journal.Intent{Object: object(t, a), Action: "create", Provider: provider}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := j.Intent(journal.Intent{Object: object(t, "a.x"), Action: "update", Provider: provider}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Opening(object(t, "ephemeral.a.lease"), addr.Default("x")); err != nil {
+		t.Fatal(err)
+	}
+	die(t, s)
+	left, ok := ReadNotes(ctx, b.Env, b.store, store.Default)
+	if !ok || len(left.Unknown) != 3 || len(left.Leases) != 1 || left.Running != "" {
+		t.Errorf("%+v", left)
+	}
+	for n, said := range [][]string{{"Recovered an interrupted run", "Outcome unknown", "Leases left open"}, {"Outcome unknown"}} {
+		s = b.lock(Request{}) // nothing is written
+		b.said(said...)
+		s.Unlock()
+		if left, _ := ReadNotes(ctx, b.Env, b.store, store.Default); len(left.Unknown) != 2 || len(left.Leases) != 1 || !left.Leases[0].Named {
+			t.Errorf("after command %d: %+v", n, left)
+		}
+	}
+
+	s = b.lock(Request{})
+	b.said("Outcome unknown")
+	if !s.Save(with(t, s.Snapshot(), "a.unknown")) { // without a journal, as import does it
+		t.Fatal(b.Bag.List())
+	}
+	s.Unlock()
+	s = b.lock(Request{})
+	if d := b.Bag.List(); len(d) != 1 || strings.Contains(d[0].Detail, "a.unknown") {
+		t.Error(d)
+	}
+	b.Bag.Clear()
+	change(t, s, "a.y")
+	die(t, s)
+	s = b.lock(Request{}) // a killed run carries them, too
+	b.said("Recovered an interrupted run", "Outcome unknown")
+	n := s.Notes()
+	if len(n.Unknown) != 1 || len(n.Leases) != 1 {
+		t.Errorf("%+v", n)
+	}
+	s.Note(journal.Notes{})
+	s.Unlock()
+	if b.journals() {
+		t.Error("the journal stays, with nothing in it")
+	}
+	b.lock(Request{}).Unlock()
+	b.said()
 }
 
 // TestWithoutLock: two runs on one state do not take each other's journals in.

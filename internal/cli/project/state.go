@@ -130,6 +130,20 @@ func (p *Project) ReadState(ctx context.Context) (*state.Snapshot, bool) {
 	return workspace.Read(ctx, env, st.Store, name)
 }
 
+// ReadNotes reads what is known of lost runs beside the state of the selected workspace, without a lock.
+func (p *Project) ReadNotes(ctx context.Context) (workspace.Left, bool) {
+	env := Workspaces(p.Call)
+	name := env.Selected()
+	if !env.CheckName(name) {
+		return workspace.Left{}, false
+	}
+	st, ok := p.OpenStore(ctx)
+	if !ok {
+		return workspace.Left{}, false
+	}
+	return workspace.ReadNotes(ctx, env, st.Store, name)
+}
+
 // dataDir is where the program keeps what belongs to the working directory.
 func dataDir(e *base.Env) string {
 	return e.Path(cmp.Or(e.Getenv("TF_DATA_DIR"), ".terraform"))

@@ -158,7 +158,7 @@ func TestReplayOfARun(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	w, err = Create(path, About(after, "", "run-2", "1.12.0"), Options{Carry: r.Unknown})
+	w, err = Create(path, About(after, "", "run-2", "1.12.0"), Options{Carry: r.Notes})
 	if err != nil {
 		t.Fatal(err)
 	}
