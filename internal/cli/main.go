@@ -3,7 +3,7 @@
 //
 //	base          Env, Command, Call, Screen
 //	project       a working directory as commands use it
-//	runcmd        plan, apply, destroy, refresh, import
+//	runcmd        plan, apply, destroy, refresh, import, state resolve
 //	statecmd      state list, show, mv, …; taint, untaint; leases
 //	workspacecmd  workspace list, new, …; force-unlock
 //	initcmd       init, get

@@ -38,9 +38,13 @@ type leaseDocument struct {
 
 // LeasesJSON writes the list as a document.
 func LeasesJSON(w io.Writer, leases []journal.Lease, running string) error {
-	doc := leasesDocument{Format: "1.0", Leases: []leaseDocument{}}
+	return jsondoc.Write(w, leasesDocument{Format: "1.0", Leases: leasesOf(leases, running)}, jsondoc.OneLine)
+}
+
+func leasesOf(leases []journal.Lease, running string) []leaseDocument {
+	out := []leaseDocument{}
 	for _, l := range leases {
-		doc.Leases = append(doc.Leases, leaseDocument{l.Object, l.Provider.String(), l.Time.UTC().Format(time.RFC3339Nano), l.Run, l.Run == running})
+		out = append(out, leaseDocument{l.Object, l.Provider.String(), l.Time.UTC().Format(time.RFC3339Nano), l.Run, l.Run == running})
 	}
-	return jsondoc.Write(w, doc, jsondoc.OneLine)
+	return out
 }

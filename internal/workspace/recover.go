@@ -40,6 +40,9 @@ func (s *State) recover(ctx context.Context) bool {
 		bag.Add(Problem(err, diag.Errorf("Failed to read the journal", "%s.", err)))
 		return false
 	case r == nil:
+		if s.release != nil && !s.req.Looks {
+			_ = journal.Remove(fsys, path) // of a run that was lost before it did anything
+		}
 		return true
 	}
 	if s.busy(ctx) {
@@ -110,12 +113,12 @@ func (s *State) takeIn(ctx context.Context, r *journal.Recovery) bool {
 			return false
 		}
 	}
-	s.record.notes = r.Notes.Unsettled(r.Snapshot)
+	s.record.notes = r.Notes
 	switch {
 	case err != nil:
 	case len(r.Refused) > 0:
 		_, err = journal.Aside(fsys, path)
-	case s.record.notes.Empty():
+	case r.Notes.Unsettled(r.Snapshot).Empty():
 		err = journal.Remove(fsys, path)
 	default:
 		s.record.stands = true
@@ -152,7 +155,7 @@ func report(r *journal.Recovery, bag *diag.Bag) {
 		for _, u := range r.Unknown {
 			text += "  " + u.String() + "\n"
 		}
-		bag.Add(diag.Warningf("Outcome unknown", "An earlier run ended without an answer to these calls:\n%s\nCheck whether the objects exist, and import those that do.", text))
+		bag.Add(diag.Warningf("Outcome unknown", "An earlier run ended without an answer to these calls:\n%s\nCheck whether the objects exist, and say so: lethe state resolve", text))
 	}
 	reportLeases(r.Leases, bag)
 }

@@ -251,6 +251,80 @@ func TestNotes(t *testing.T) {
 	b.said()
 }
 
+// TestNothingRecorded: a journal that holds nothing, of a run that was lost as it began, goes with the next command that
+// has the lock.
+func TestNothingRecorded(t *testing.T) {
+	b := newBench(t)
+	if err := os.WriteFile(filepath.Join(b.Dir, "terraform.tfstate.journal"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := Read(ctx, b.Env, b.store, store.Default); !ok || !b.journals() {
+		t.Error("removed without the lock")
+	}
+	b.lock(Request{}).Unlock()
+	if b.said(); b.journals() {
+		t.Error("it is still there")
+	}
+}
+
+// TestRepair: a state that cannot be read is replaced by the copy that the journal is about, and what that has is taken in.
+func TestRepair(t *testing.T) {
+	b := newBench(t)
+	file := filepath.Join(b.Dir, "terraform.tfstate")
+	request := Request{Store: b.store, Name: store.Default, Lock: true}
+	for _, a := range []string{"a.w", "a.x", "a.y"} {
+		s := b.lock(Request{})
+		if !s.Save(with(t, s.Snapshot(), a)) {
+			t.Fatal(b.Bag.List())
+		}
+		s.Unlock()
+		b.store = store.NewLocal(store.LocalOptions{Dir: b.Dir}) // another process
+	}
+	request.Store = b.store
+	x, ok := Examine(ctx, b.Env, b.store, store.Default)
+	if !ok || !x.Whole() || x.State.Snapshot.Len() != 3 || x.Journal != nil || len(x.Copies) == 0 || x.Copies[0].Snapshot.Len() != 2 {
+		t.Errorf("%+v", x)
+	}
+	r, ok := BeginRepair(ctx, b.Env, request)
+	if !ok || !r.Nothing() {
+		t.Errorf("%+v", r)
+	}
+	r.Unlock()
+
+	s := b.lock(Request{})
+	change(t, s, "a.z")
+	if _, busy := BeginRepair(ctx, b.Env, request); busy {
+		t.Error("repaired while a run goes on")
+	}
+	b.said("Error acquiring the state lock")
+	die(t, s)
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.WriteFile(file+".backup", whole, 0o600), os.WriteFile(file, whole[:len(whole)/2], 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if x, ok = Examine(ctx, b.Env, b.store, store.Default); !ok || x.Whole() || x.Journal == nil || x.Journal.Problem == "" {
+		t.Errorf("%+v", x)
+	}
+	b.said()
+	if r, ok = BeginRepair(ctx, b.Env, request); !ok || r.PutBack == nil || r.PutBack.Snapshot.Len() != 3 || !r.TakeIn || !r.Do(ctx) {
+		t.Fatalf("%+v %v", r, b.Bag.List())
+	}
+	r.Unlock()
+	b.said("Recovered an interrupted run")
+	if have, ok := Read(ctx, b.Env, b.store, store.Default); !ok || have.Len() != 4 {
+		t.Errorf("%v", have)
+	}
+	if torn, err := os.ReadFile(file + ".unreadable"); err != nil || len(torn) != len(whole)/2 {
+		t.Errorf("%q, %v", torn, err)
+	}
+	if x, ok = Examine(ctx, b.Env, b.store, store.Default); !ok || !x.Whole() || x.Journal != nil {
+		t.Errorf("%+v", x)
+	}
+}
+
 // TestWithoutLock: two runs on one state do not take each other's journals in.
 func TestWithoutLock(t *testing.T) {
 	b := newBench(t)

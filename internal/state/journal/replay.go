@@ -157,7 +157,7 @@ func (p *replay) result(payload []byte) error {
 	}
 	for _, c := range changed {
 		for _, i := range p.earlier[c.Object] {
-			p.settled[i] = true
+			p.settled[i] = p.settled[i] || c.Entry != nil // else another creation has failed, which says nothing of this one
 		}
 	}
 	p.changes = append(p.changes, changed...)
@@ -272,7 +272,7 @@ func (p *replay) settle() {
 }
 
 // Recover reads and replays the journal at path. nil and no error say that there is none, or that
-// it holds nothing (then it is removed).
+// it holds nothing: it is being begun, or was when its run was lost.
 func Recover(fsys disk.FS, path string, base *state.Snapshot, seal Sealing) (*Recovery, error) {
 	data, err := disk.Read(fsys, path)
 	if err != nil {
@@ -283,7 +283,7 @@ func Recover(fsys disk.FS, path string, base *state.Snapshot, seal Sealing) (*Re
 	}
 	r, err := Replay(data, base, seal)
 	if errors.Is(err, ErrNothing) {
-		return nil, Remove(fsys, path)
+		return nil, nil
 	}
 	return r, err
 }
