@@ -42,6 +42,9 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 	if c.Flags.Lookup("input") == nil {
 		o.Input = base.IsTerminal(c.Stdin) && base.IsTerminal(c.Stdout) && asking(c) // a program that reads the output knows no questions
 	}
+	if p.PlanKey = newPlanKey(c); p.PlanKey == nil {
+		return nil, false
+	}
 	p.states = sync.OnceValue(p.newStates)
 	var err error
 	if p.closed, err = shortcut.Parse(c.Getenv(shortcut.Variable)); err != nil {

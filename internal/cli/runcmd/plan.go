@@ -119,7 +119,7 @@ func (o *operation) savePlan(ctx context.Context, r *engine.Result) bool {
 	path := o.p.Call.Path(o.f.out)
 	_, err := os.Stat(filepath.Dir(path)) // no directory is made for it: it is misspelt
 	if err == nil {
-		err = file.Write(&b, &file.Contents{Plan: r.Plan, Config: o.snapshotConfig(), Lock: o.p.Lock.Bytes(), Version: base.Version, Schemas: described(o.p, r.Plan)})
+		err = file.Write(&b, &file.Contents{Plan: r.Plan, Config: o.snapshotConfig(), Lock: o.p.Lock.Bytes(), Version: base.Version, Schemas: described(o.p, r.Plan)}, o.p.PlanKey.Make())
 	}
 	e, ok := o.p.States().Encryption()
 	if !ok {
