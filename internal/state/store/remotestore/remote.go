@@ -35,6 +35,8 @@ type Options struct {
 	Prefix, Project string
 	Tags            []string
 	Bindings        map[string]string
+	// Here lets plans and applies run here, though the service would run those of the workspace.
+	Here bool
 }
 
 // New makes the store. It makes each request once: see store.Careful.
