@@ -81,6 +81,8 @@ type Project struct {
 	Applying  bool   // the command changes things
 	Backend   string // the type of the store whose state is locked
 
+	deadlines provider.Deadlines
+
 	tested   *config.Node // the root with the modules of tests beside those that it calls; nil before LoadTests
 	reattach map[addr.Provider]launch.Reattach
 	closed   shortcut.Set

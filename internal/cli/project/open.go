@@ -51,6 +51,11 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 		c.Bag.Add(diag.Errorf("Invalid "+shortcut.Variable, "The environment variable %s names shortcuts not to take: %s.", shortcut.Variable, err))
 		return nil, false
 	}
+	p.deadlines = provider.DefaultDeadlines()
+	if err := p.deadlines.Parse(c.Getenv(provider.DeadlinesVariable)); err != nil {
+		c.Bag.Add(diag.Errorf("Invalid "+provider.DeadlinesVariable, "The environment variable %s says how long providers may take: %s.", provider.DeadlinesVariable, err))
+		return nil, false
+	}
 	var ok bool
 	if p.Limits, ok = ReadLimits(c); !ok {
 		return nil, false
@@ -102,7 +107,7 @@ func (p *Project) newEngine() *engine.Engine {
 		},
 		Host: c.Registry(), Pool: p.Pool, Secrets: c.Secrets, Parallelism: p.Options.Parallelism, Closed: p.closed, Now: c.Now,
 		Sink: event.Discard, Dir: c.Dir, Env: c.Environ, Abandon: c.Stops.Abandon, Leave: c.Stops.Leave,
-		CloseTimeout: cmp.Or(p.Options.CloseTimeout, p.Settings.CloseTimeout),
+		CloseTimeout: cmp.Or(p.Options.CloseTimeout, p.Settings.CloseTimeout, p.deadlines.Close), RenewTimeout: p.deadlines.Renew, StopTimeout: p.deadlines.Stop,
 	}}
 	if c.UI != nil {
 		e.Sink = c.UI
@@ -163,6 +168,7 @@ func (p *Project) newPool() *provider.Pool {
 	log := newLogger(p.Call)
 	log.line("INFO", "Lethe version: %s", base.Version)
 	processes := &launch.Processes{
+		Deadlines: p.deadlines,
 		Find: func(a addr.Provider) (string, error) {
 			return p.Providers.Program(a, p.Lock)
 		},

@@ -75,6 +75,7 @@ func (ps *Processes) Start(ctx context.Context, p addr.Provider) (provider.Provi
 		Version:   program.Version,
 		Terraform: ps.Version,
 		Ended:     r.Ended,
+		Deadlines: ps.Deadlines,
 		Close:     func() error { r.Close(); return nil },
 	}
 	if ps.Kept != nil && program.Running == "" {
@@ -101,7 +102,7 @@ func (ps *Processes) program(p addr.Provider) (Program, error) {
 		return Program{}, err
 	}
 	out := Program{
-		Provider: p, Path: path, Version: versionIn(path), Complete: ps.Complete, Timeout: cmp.Or(ps.StartTime, startTime),
+		Provider: p, Path: path, Version: versionIn(path), Complete: ps.Complete, Timeout: cmp.Or(ps.Deadlines.Start, startTime),
 		Plain: subprocess.Getenv(ps.environ(), "TF_DISABLE_PLUGIN_TLS") != "",
 		Env:   subprocess.Environ(ps.environ(), func(name string) bool { return slices.Contains(handedDown, name) }),
 	}
