@@ -104,6 +104,16 @@ func TestLostKeeper(t *testing.T) {
 
 // TestLostBoth kills both: the next command names what they had under way, and what was open.
 func TestLostBoth(t *testing.T) {
+	times := 1
+	if whole() {
+		times = 20
+	}
+	for range times {
+		t.Run("", lostBoth)
+	}
+}
+
+func lostBoth(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, twoLeases)
 	s := p.start("apply", "-auto-approve", "-parallelism=4")

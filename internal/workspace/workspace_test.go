@@ -14,6 +14,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/disk"
+	"github.com/lethe-iac/lethe/internal/state/disk/disktest"
 	"github.com/lethe-iac/lethe/internal/state/journal"
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/lethe-iac/lethe/internal/state/store/crypt"
@@ -249,6 +250,49 @@ func TestNotes(t *testing.T) {
 	}
 	b.lock(Request{}).Unlock()
 	b.said()
+}
+
+// TestLostInRecovery: a command that is lost while it takes in a journal, at any call to the disk, loses nothing of it, and
+// no note.
+func TestLostInRecovery(t *testing.T) {
+	for at, over := 1, false; !over; at++ {
+		b := newBench(t)
+		s := b.lock(Request{})
+		if !s.Save(with(t, s.Snapshot(), "a.first")) {
+			t.Fatal(b.Bag.List())
+		}
+		s.Unlock()
+		s = b.lock(Request{})
+		j := change(t, s, "a.x")
+		if _, err := j.Intent(journal.Intent{Object: object(t, "a.unknown"), Action: "create", Provider: provider}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Opening(object(t, "ephemeral.a.lease"), addr.Default("x")); err != nil {
+			t.Fatal(err)
+		}
+		die(t, s)
+
+		faults := &disktest.Faults{FS: disk.OS, At: at, Err: errors.New("off"), Dead: true, Half: true}
+		lost := *b.Env
+		lost.FS, lost.Bag = faults, &diag.Bag{}
+		if s, ok := Lock(ctx, &lost, Request{Store: store.NewLocal(store.LocalOptions{Dir: b.Dir, FS: faults}), Name: store.Default}); ok {
+			s.Unlock()
+		}
+		over = faults.Calls() < at
+
+		b.store = store.NewLocal(store.LocalOptions{Dir: b.Dir, FS: disk.OS})
+		s = b.lock(Request{})
+		if have := s.Snapshot(); have.Get(object(t, "a.first")) == nil || have.Get(object(t, "a.x")) == nil || have.Len() != 2 {
+			t.Errorf("lost at call %d (%s): %v", at, faults.Last(), have)
+		}
+		if n := s.Notes(); len(n.Unknown) != 1 || len(n.Leases) != 1 {
+			t.Errorf("lost at call %d (%s): %+v", at, faults.Last(), n)
+		}
+		s.Unlock()
+		if over {
+			t.Logf("%d calls to the disk", at-1)
+		}
+	}
 }
 
 // TestNothingRecorded: a journal that holds nothing, of a run that was lost as it began, goes with the next command that
