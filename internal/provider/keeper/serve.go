@@ -201,7 +201,10 @@ func (s *server) start(ctx context.Context, number uint32, what starting) {
 			out.Summary, out.Detail = d.Summary, d.Detail
 		}
 	} else {
-		out.Protocol, out.Way = r.Protocol, r.Way
+		out.Protocol = r.Protocol
+		if r.Way != nil {
+			out.Way = r.Way()
+		}
 		p := &served{Running: r, program: what.Program}
 		p.end = sync.OnceFunc(func() {
 			r.Close()

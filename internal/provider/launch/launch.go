@@ -154,15 +154,15 @@ func attach(ctx context.Context, program Program) (*Running, error) {
 
 // connect starts the process and connects to it. end asks it to end, and kills it if it does not;
 // it is nil after an error.
-func connect(ctx context.Context, client *plugin.Client, config *plugin.ClientConfig, proc *process, complete bool) (conn grpc.ClientConnInterface, way Way, end func(), err error) {
+func connect(ctx context.Context, client *plugin.Client, config *plugin.ClientConfig, proc *process, complete bool) (conn grpc.ClientConnInterface, way func() Way, end func(), err error) {
 	if !complete {
 		return dial(ctx, client, config, proc)
 	}
 	c, err := client.Client()
 	if err != nil {
-		return nil, Way{}, nil, err
+		return nil, nil, nil, err
 	}
-	return c.(*plugin.GRPCClient).Conn, Way{}, func() {
+	return c.(*plugin.GRPCClient).Conn, nil, func() {
 		defer time.AfterFunc(endTime, proc.kill).Stop()
 		client.Kill()
 	}, nil

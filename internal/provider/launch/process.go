@@ -241,7 +241,7 @@ type Running struct {
 	Protocol int             // major version
 	Ended    func() string   // as in wire.Options; nil: it cannot be said
 	Gone     <-chan struct{} // closed when it has ended; nil: it cannot be said
-	Way      Way             // for another process
+	Way      func() Way      // for another process; nil: there is none
 	Close    func()          // asks it to end, and kills it if it does not
 }
 
