@@ -48,8 +48,8 @@ func (d *Directory) Init(ctx context.Context, req InitRequest) (configured strin
 	if !req.Reconfigure && !was.same(next) && !d.migrate(ctx, was, next, before != nil, req) {
 		return "", false
 	}
-	if !d.remember(declared, next, d.Env.Bag) || !d.try(ctx, next, req) {
-		return "", false
+	if before == nil && !d.try(ctx, next, req) || !d.remember(declared, next, d.Env.Bag) || before != nil && !d.try(ctx, next, req) {
+		return "", false // what is used for the first time, and does not work, is not remembered
 	}
 	if block != nil && (req.Reconfigure || before == nil || !was.same(next)) {
 		configured = block.Type

@@ -29,6 +29,7 @@ func (r *recorder) begin(base *state.Snapshot) error {
 	if r.journal != nil {
 		return nil
 	}
+	begun := r.env.Now()
 	var o journal.Options
 	process := 0
 	if r.keeper != nil {
@@ -41,6 +42,7 @@ func (r *recorder) begin(base *state.Snapshot) error {
 	} else {
 		r.journal, err = r.create(base, process, o)
 	}
+	r.env.log(begun, err, "begin of the journal of run %s", r.run())
 	return err
 }
 
@@ -144,9 +146,11 @@ func (s *State) endJournal() (stays bool) {
 	if r.keeper != nil {
 		r.keeper.Begun("", nil)
 	}
+	begun := r.env.Now()
 	err := r.journal.Close()
 	stays = keep || r.left != nil
 	r.stands = !stays
+	r.env.log(begun, err, "end of the journal of workspace %q", r.name)
 	if err != nil {
 		r.env.Bag.Add(diag.Warningf("Journal not removed", "%s.", err))
 	}
@@ -155,7 +159,9 @@ func (s *State) endJournal() (stays bool) {
 }
 
 func read(ctx context.Context, env *Env, req Request) (*state.Snapshot, store.Version, bool) {
+	begun := env.Now()
 	data, version, err := req.Store.Get(ctx, req.Name)
+	env.log(begun, err, "read of the state of workspace %q, %d bytes", req.Name, len(data))
 	if err != nil {
 		env.Bag.Add(Problem(err, diag.Errorf("Failed to load state", "Error refreshing state: %s", err)))
 		return nil, "", false

@@ -109,7 +109,10 @@ var classes = []class{
 		waits := func(d Difference) bool {
 			return c.about(d, c.delayed(func(string) bool { return slices.ContainsFunc(addressesOf(c.b), c.unneeded) }))
 		}
-		return (d.A == nil || d.What == "state" && d.B == nil || d.Section == "create first") && (c.unneeded(d.At) || d.What == "calls" && c.unneeded(c.subject(d))) || d.What == "plan" && d.Section != "exits" && waits(d) || strings.HasSuffix(d.Section, "result") && d.B == "unknown" && slices.ContainsFunc(addressesOf(c.b), func(a string) bool {
+		more := func(d Difference) bool {
+			return c.about(d, slices.DeleteFunc(addressesOf(c.b), func(at string) bool { return !c.unneeded(at) }))
+		}
+		return (d.Section == "checks" || d.What == "checks") && (d.A == nil || d.A == "unknown") && more(d) || (d.A == nil || d.What == "state" && d.B == nil || d.Section == "create first") && (c.unneeded(d.At) || d.What == "calls" && c.unneeded(c.subject(d))) || d.What == "plan" && d.Section != "exits" && waits(d) || strings.HasSuffix(d.Section, "result") && d.B == "unknown" && slices.ContainsFunc(addressesOf(c.b), func(a string) bool {
 			return keyless(a) == d.At && c.unneeded(a)
 		}) || c.idle(d, func(ch any) bool {
 			at := fmt.Sprint(get(ch, "address"))
@@ -192,7 +195,13 @@ var classes = []class{
 			d.Section != "exits" && (d.B == nil || d.What == "state" && d.A == nil) && c.bereft(c.subject(d))
 	}},
 	{"destroying through a provider whose source is replaced", func(c *comparison, d Difference) bool {
-		return d.Section == "exits" && d.A == 2 && d.B == 0 && c.lethe(c.elsewhere) || d.Section != "exits" && c.elsewhere(c.subject(d))
+		return d.Section == "exits" && d.A == 2 && d.B == 0 && c.lethe(c.elsewhere) || d.Section != "exits" && c.elsewhere(c.subject(d)) ||
+			// What was destroyed before its provider's source was to be updated is gone, where that fails.
+			c.b.Apply != nil && c.b.Apply.Exit == 1 && (d.What == "state" && d.A == nil || d.What == "calls" && d.B == nil && strings.HasPrefix(d.At, "delete ")) && c.needs(d, func(p *place) bool {
+				return p.b.Kind == Provider && p.needs(func(on *place) bool {
+					return slices.ContainsFunc(c.failures(), func(at string) bool { return keyless(at) == on.addr() })
+				})
+			})
 	}},
 	{"a destroy plan of nothing but data sources", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && d.Section == "exits" && d.A == 0 && d.B == 2 && len(changes(c.b.PlanJSON)) == 0
@@ -262,7 +271,9 @@ var classes = []class{
 		titles := []string{"Invalid index", "Attempt to get attribute from null value", "condition failed", "Configuration for import target does not exist", "Invalid count argument", "Invalid for_each argument", "Invalid import 'to' expression", "On demand", "Value not allowed in ephemeral output", "Inconsistent dependency lock file", "Resource has no configuration"}
 		// A destroy that forgets something fails, too.
 		forgets := c.a.only("Objects were forgotten, not destroyed") && c.b.only(titles...)
-		return c.st.Do.Destroy && (c.refused(d, titles...) || forgets) || c.st.Do.Destroy && c.refused(d, "Invalid value for variable") && slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
+		// What is left out may not be destroyed, and is not.
+		spares := c.refused(d, "Instance cannot be destroyed") && !slices.ContainsFunc(protected.FindAllStringSubmatch(c.b.said(), -1), func(m []string) bool { return does(c.a, m[1], "delete") })
+		return c.st.Do.Destroy && (c.refused(d, titles...) || forgets || spares) || c.st.Do.Destroy && c.refused(d, "Invalid value for variable") && slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
 			return p.b.Kind == Variable && p.up != nil && p.up.needs(func(on *place) bool { return on.b.Kind == Resource || on.b.Kind == Data })
 		})
 	}},
@@ -645,6 +656,9 @@ func (o *Outcome) drifted(addr string) bool {
 
 // blocked is an object of which Terraform says that it did not move.
 var blocked = regexp.MustCompile(`- (\S+) could not move to `)
+
+// protected is what has prevent_destroy, as Terraform says it.
+var protected = regexp.MustCompile(`Resource\s+(\S+)\s+has\s+lifecycle\.prevent_destroy`)
 
 // unprovided is what Terraform cannot work with, for its provider is not configured any more.
 var unprovided = regexp.MustCompile(`To work with\s+(\S+)`)

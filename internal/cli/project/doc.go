@@ -83,6 +83,7 @@ type Project struct {
 
 	deadlines provider.Deadlines
 
+	log      *logger      // nil: nothing is logged
 	tested   *config.Node // the root with the modules of tests beside those that it calls; nil before LoadTests
 	reattach map[addr.Provider]launch.Reattach
 	closed   shortcut.Set

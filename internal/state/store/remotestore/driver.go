@@ -93,7 +93,7 @@ func open(ctx context.Context, s store.Settings, o Options) (store.Store, error)
 	var err error
 	if o.Token, _ = s.Text("token"); o.Token == "" {
 		if o.Token, err = s.Hosts.Token(ctx, host); err != nil {
-			return nil, fmt.Errorf("the token for %s cannot be had: %w", host, err)
+			return nil, fmt.Errorf("the token for %s could not be obtained: %w", host, err)
 		}
 	}
 	if o.Token == "" {

@@ -145,7 +145,7 @@ func (r *remote) find(ctx context.Context, name string) (*workspace, error) {
 	case store.Refused(err, http.StatusNotFound):
 		return nil, nil
 	case store.Refused(err, http.StatusUnauthorized):
-		return nil, fmt.Errorf("%s does not take the token: %w", r.o.Host, err)
+		return nil, fmt.Errorf("%s does not accept the token: %w", r.o.Host, err)
 	case err != nil:
 		return nil, err
 	}
