@@ -227,6 +227,15 @@ resource "rogue_thing" "a" {
 				if code != 0 || strings.Contains(next, "Leases left open") {
 					t.Errorf("plan after it was taken in, exit code %d:\n%s", code, next)
 				}
+				for n, left := range []int{2, 0} { // until a user settles them
+					code, list := p.run("leases", "list")
+					if code != 0 || strings.Count(list, "ephemeral.playground_lease.l[") != left {
+						t.Errorf("list %d, exit code %d:\n%s", n, code, list)
+					}
+					if left > 0 {
+						p.run("leases", "close", "-auto-approve", `ephemeral.playground_lease.l["x"]`, `ephemeral.playground_lease.l["y"]`)
+					}
+				}
 				if _, err := os.Stat(filepath.Join(p.dir, "terraform.tfstate.journal")); err == nil {
 					t.Error("there is still a journal")
 				}

@@ -3,8 +3,8 @@
 //
 //	base          Env, Command, Call, Screen
 //	project       a working directory as commands use it
-//	runcmd        plan, apply, destroy, refresh, import
-//	statecmd      state list, show, mv, …; taint, untaint
+//	runcmd        plan, apply, destroy, refresh, import, state resolve
+//	statecmd      state list, show, mv, …; taint, untaint; leases
 //	workspacecmd  workspace list, new, …; force-unlock
 //	initcmd       init, get
 //	logincmd      login, logout
@@ -121,6 +121,7 @@ func usage() string {
 	b.WriteString("\nAll other commands:\n")
 	others := []string{
 		fmt.Sprintf("  %-13s %s\n", "state", "Advanced state management"),
+		fmt.Sprintf("  %-13s %s\n", "leases", "Leases that were left open"),
 		fmt.Sprintf("  %-13s %s\n", "workspace", "Workspace management"),
 		fmt.Sprintf("  %-13s %s\n", "metadata", "Metadata related commands"),
 	}

@@ -104,13 +104,7 @@ func (p *process) start(args ...string) *started {
 // startWith starts the program with something to read.
 func (p *process) startWith(in *os.File, args ...string) *started {
 	p.t.Helper()
-	path, err := exec.LookPath(cmp.Or(p.program, "lethe"))
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	s := &started{process: p, cmd: exec.Command(path, args...)}
-	s.cmd.Dir, s.cmd.Env, s.cmd.Stdout, s.cmd.Stderr = p.dir, p.env, &s.output, &s.output
-	s.cmd.SysProcAttr = ownGroup
+	s := p.command(args...)
 	if in != nil {
 		s.cmd.Stdin = in
 		defer in.Close()
@@ -119,6 +113,19 @@ func (p *process) startWith(in *os.File, args ...string) *started {
 		p.t.Fatal(err)
 	}
 	p.t.Cleanup(func() { s.cmd.Process.Kill() })
+	return s
+}
+
+// command is the program with arguments, not started.
+func (p *process) command(args ...string) *started {
+	p.t.Helper()
+	path, err := exec.LookPath(cmp.Or(p.program, "lethe"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	s := &started{process: p, cmd: exec.Command(path, args...)}
+	s.cmd.Dir, s.cmd.Env, s.cmd.Stdout, s.cmd.Stderr = p.dir, p.env, &s.output, &s.output
+	s.cmd.SysProcAttr = ownGroup
 	return s
 }
 

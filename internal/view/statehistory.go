@@ -29,17 +29,20 @@ func HistoryText(w io.Writer, states []store.Past) error {
 		if i == 0 {
 			line[1] += " (now)"
 		}
+		lines = append(lines, line)
+	}
+	return table(w, lines)
+}
+
+// table writes lines of cells in columns.
+func table(w io.Writer, lines [][]string) error {
+	width := make([]int, len(lines[0]))
+	for _, line := range lines {
 		for n, cell := range line {
 			if line[n] = escapeLine(cell); cell == "" {
 				line[n] = "-"
 			}
-		}
-		lines = append(lines, line)
-	}
-	width := make([]int, len(lines[0]))
-	for _, line := range lines {
-		for n, cell := range line {
-			width[n] = max(width[n], len(cell))
+			width[n] = max(width[n], len(line[n]))
 		}
 	}
 	for _, line := range lines {

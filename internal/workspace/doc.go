@@ -17,7 +17,8 @@
 // commands go one after the other all the same: the journal there is of one.
 //
 // A journal that has what no state has (changes that could not be written, calls without an answer,
-// leases that are open) stays, and the next Lock takes it in. Read is for commands that only show
+// leases that are open) stays, and the next Lock takes it in. What it then has of leases and of creations without an
+// outcome goes on in the journals of later commands (journal.Notes) until it is settled. Read is for commands that only show
 // something: it takes no lock and writes nothing, and what journals have belongs to what it gives.
 //
 // What keeps states is a store.Store (package state/store has its contract): five methods, of

@@ -30,22 +30,34 @@ func (r *recorder) begin(base *state.Snapshot) error {
 		return nil
 	}
 	begun := r.env.Now()
-	o := journal.Options{Seal: r.seal, FS: r.env.FS, Now: r.env.Now, Carry: r.unknown}
+	var o journal.Options
 	process := 0
 	if r.keeper != nil {
 		o.Kept, o.Recorded, process = r.keeper.Begun, r.keeper.Recorded, r.keeper.ID()
 	}
-	run := r.name + "-" + r.env.Now().UTC().Format("20060102T150405Z")
 	var err error
 	if r.left != nil {
-		r.journal, err = r.left.Continue(r.path, run, o)
+		o.FS, o.Now = r.env.FS, r.env.Now
+		r.journal, err = r.left.Continue(r.path, r.run(), o)
 	} else {
-		h := journal.About(base, state.NewLineage(), run, r.env.Version)
-		h.Keeper = process
-		r.journal, err = journal.Create(r.path, h, o)
+		r.journal, err = r.create(base, process, o)
 	}
-	r.env.log(begun, err, "begin of the journal of run %s", run)
+	r.env.log(begun, err, "begin of the journal of run %s", r.run())
 	return err
+}
+
+// create makes a journal about a state, with what is noted of lost runs.
+func (r *recorder) create(base *state.Snapshot, keeper int, o journal.Options) (*journal.Writer, error) {
+	h := journal.About(base, state.NewLineage(), r.run(), r.env.Version)
+	h.Keeper = keeper
+	o.Seal, o.FS, o.Now, o.Carry, o.Over = r.seal, r.env.FS, r.env.Now, r.notes.Unsettled(base), r.stands
+	w, err := journal.Create(r.path, h, o)
+	r.stands = r.stands && err != nil
+	return w, err
+}
+
+func (r *recorder) run() string {
+	return r.name + "-" + r.env.Now().UTC().Format("20060102T150405Z")
 }
 
 // Record begins the journal of an apply: from now on it has what the state has not.
@@ -95,12 +107,36 @@ func (s *State) Over(op journal.Op) {
 
 // End closes the journal. It is dropped, unless it has something that the state has not: changes,
 // calls without an answer, leases that are open, or what an earlier run left. The next command
-// reports these.
+// reports these. What is noted of lost runs is in a journal of its own otherwise.
 func (s *State) End() {
 	r := &s.record
-	if r.journal == nil {
+	kept := r.left != nil || r.silent
+	if r.journal != nil {
+		kept = s.endJournal()
+	}
+	if kept {
 		return
 	}
+	var err error
+	if left := r.notes.Unsettled(s.snapshot); !left.Empty() {
+		r.notes = left
+		var w *journal.Writer
+		if w, err = r.create(s.snapshot, 0, journal.Options{}); err == nil {
+			err = w.Close()
+		}
+		r.notes = journal.Notes{} // they are written
+	} else if r.stands {
+		err = journal.Remove(r.env.FS, r.path)
+	}
+	r.stands = false
+	if err != nil {
+		r.env.Bag.Add(diag.Warningf("Journal not removed", "%s.", err))
+	}
+}
+
+// endJournal closes the journal of the command, and reports whether it stays for the next one.
+func (s *State) endJournal() (stays bool) {
+	r := &s.record
 	keep := r.keep || r.journal.Unsettled()
 	if keep && !r.keep && r.left == nil {
 		_ = r.journal.End(s.snapshot.Digest()) // the changes in it are in the state
@@ -112,14 +148,14 @@ func (s *State) End() {
 	}
 	begun := r.env.Now()
 	err := r.journal.Close()
-	if !keep && r.left == nil {
-		err = errors.Join(err, journal.Remove(r.env.FS, r.path))
-	}
+	stays = keep || r.left != nil
+	r.stands = !stays
 	r.env.log(begun, err, "end of the journal of workspace %q", r.name)
 	if err != nil {
 		r.env.Bag.Add(diag.Warningf("Journal not removed", "%s.", err))
 	}
 	r.journal = nil
+	return stays
 }
 
 func read(ctx context.Context, env *Env, req Request) (*state.Snapshot, store.Version, bool) {
@@ -135,6 +171,37 @@ func read(ctx context.Context, env *Env, req Request) (*state.Snapshot, store.Ve
 	}
 	s, ok := state.Read(data, env.Bag)
 	return s, version, ok
+}
+
+// Left is what is known of lost runs beside a state.
+type Left struct {
+	journal.Notes
+	Running string // a run that goes on, and has its own in there, too; "" if there is none
+}
+
+// ReadNotes reads what is known of lost runs without a lock.
+func ReadNotes(ctx context.Context, env *Env, st store.Store, name string) (Left, bool) {
+	s, _, ok := read(ctx, env, Request{Store: st, Name: name})
+	if !ok {
+		return Left{}, false
+	}
+	path := journalFile(env, st, name)
+	r, err := journal.Recover(env.FS, path, s, sealing(st))
+	var mismatch *journal.MismatchError
+	switch {
+	case errors.As(err, &mismatch):
+		return Left{Notes: journal.Notes{Leases: mismatch.Leases}}, true
+	case err != nil:
+		env.Bag.Add(Problem(err, diag.Errorf("Failed to read the journal", "%s.", err)))
+		return Left{}, false
+	case r == nil:
+		return Left{}, true
+	}
+	left := Left{Notes: r.Notes}
+	if journal.Held(env.FS, path) {
+		left.Running = r.Header.Run
+	}
+	return left, true
 }
 
 // Read reads a state without a lock; nil where there is none. What a run has recorded beside it, one

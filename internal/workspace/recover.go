@@ -34,11 +34,15 @@ func (s *State) recover(ctx context.Context) bool {
 		}
 		bag.Add(diag.Warningf("Journal of another state", "Beside the state there was a journal of an earlier run that does not belong to it: %s. It was kept as %s.", mismatch.Reason, aside))
 		reportLeases(mismatch.Leases, bag)
+		s.record.notes.Leases = mismatch.Leases
 		return true
 	case err != nil:
 		bag.Add(Problem(err, diag.Errorf("Failed to read the journal", "%s.", err)))
 		return false
 	case r == nil:
+		if s.release != nil && !s.req.Looks {
+			_ = journal.Remove(fsys, path) // of a run that was lost before it did anything
+		}
 		return true
 	}
 	if s.busy(ctx) {
@@ -111,11 +115,15 @@ func (s *State) takeIn(ctx context.Context, r *journal.Recovery) bool {
 		}
 	}
 	s.env.log(begun, err, "recovery from the journal of run %s", r.Header.Run)
-	s.record.unknown = r.Unknown
-	if err == nil && len(r.Refused) > 0 {
+	s.record.notes = r.Notes
+	switch {
+	case err != nil:
+	case len(r.Refused) > 0:
 		_, err = journal.Aside(fsys, path)
-	} else if err == nil {
+	case r.Notes.Unsettled(r.Snapshot).Empty():
 		err = journal.Remove(fsys, path)
+	default:
+		s.record.stands = true
 	}
 	if err != nil {
 		s.env.Bag.Add(diag.Errorf("Failed to take in the journal", "%s.", err))
@@ -149,19 +157,21 @@ func report(r *journal.Recovery, bag *diag.Bag) {
 		for _, u := range r.Unknown {
 			text += "  " + u.String() + "\n"
 		}
-		bag.Add(diag.Warningf("Outcome unknown", "An earlier run ended without an answer to these calls:\n%s\nCheck whether the objects exist, and import those that do.", text))
+		bag.Add(diag.Warningf("Outcome unknown", "An earlier run ended without an answer to these calls:\n%s\nCheck whether the objects exist, and say so: lethe state resolve", text))
 	}
 	reportLeases(r.Leases, bag)
 }
 
 // reportLeases names leases that a run opened and did not live to close.
 func reportLeases(leases []journal.Lease, bag *diag.Bag) {
-	if len(leases) == 0 {
-		return
-	}
 	text := ""
 	for _, l := range leases {
-		text += "  " + l.String() + "\n"
+		if !l.Named {
+			text += "  " + l.String() + "\n"
+		}
 	}
-	bag.Add(diag.Warningf("Leases left open", "An earlier run ended without closing what it had opened, as far as is known:\n%s\nNothing closes these any more: they end when their time is over, or when you revoke them.", text))
+	if text == "" {
+		return
+	}
+	bag.Add(diag.Warningf("Leases left open", "An earlier run ended without closing what it had opened, as far as is known:\n%s\nNothing closes these any more: they end when their time is over, or when you revoke them. To list them, and to take them off the list: lethe leases", text))
 }

@@ -44,7 +44,8 @@ type recorder struct {
 	starting sync.Mutex        // held while the journal is begun
 	journal  *journal.Writer   // from the first lease on, or the first change
 	left     *journal.Recovery // an earlier journal that stays: this run only looks
-	unknown  []journal.Unknown // calls of a lost run whose outcome is not known
+	notes    journal.Notes     // of lost runs
+	stands   bool              // the journal that has them is still there
 	keep     bool              // the journal has what the state has not
 }
 
@@ -102,7 +103,19 @@ func (s *State) unsaved(err error, next *state.Snapshot, data []byte, recorded b
 }
 
 // Delete removes the workspace with its state.
-func (s *State) Delete(ctx context.Context) error { return s.req.Store.Delete(ctx, s.req.Name) }
+func (s *State) Delete(ctx context.Context) error {
+	err := s.req.Store.Delete(ctx, s.req.Name)
+	if err == nil {
+		s.record.notes = journal.Notes{}
+	}
+	return err
+}
+
+// Notes are what is known of lost runs beside the state.
+func (s *State) Notes() journal.Notes { return s.record.notes }
+
+// Note replaces what is known of lost runs. It is written when the command unlocks the state.
+func (s *State) Note(n journal.Notes) { s.record.notes = n }
 
 const journalHas = "The journal beside the state still has everything that was done: the next command takes it in."
 

@@ -14,6 +14,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/disk"
+	"github.com/lethe-iac/lethe/internal/state/disk/disktest"
 	"github.com/lethe-iac/lethe/internal/state/journal"
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/lethe-iac/lethe/internal/state/store/crypt"
@@ -183,14 +184,189 @@ func TestKilled(t *testing.T) {
 	}
 	writes := b.lock(Request{})
 	b.said(said...)
-	if writes.Snapshot().Len() != 1 || !writes.Stored() || b.journals() {
-		t.Errorf("not taken in: journal %t", b.journals())
+	if writes.Snapshot().Len() != 1 || !writes.Stored() {
+		t.Error("not taken in")
 	}
 	change(t, writes, "a.y") // its journal carries the calls without an answer
 	die(t, writes)
 	again := b.lock(Request{})
 	b.said("Recovered an interrupted run", "Outcome unknown")
 	again.Unlock()
+}
+
+// TestNotes: what is known of lost runs, and in no state, stays known until it is settled.
+func TestNotes(t *testing.T) {
+	b := newBench(t)
+	s := b.lock(Request{})
+	j := change(t, s, "a.x")
+	for _, a := range []string{"a.unknown", "a.other"} {
+		if _, err := j.Intent(journal.Intent{Object: object(t, a), Action: "create", Provider: provider}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := j.Intent(journal.Intent{Object: object(t, "a.x"), Action: "update", Provider: provider}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Opening(object(t, "ephemeral.a.lease"), addr.Default("x")); err != nil {
+		t.Fatal(err)
+	}
+	die(t, s)
+	left, ok := ReadNotes(ctx, b.Env, b.store, store.Default)
+	if !ok || len(left.Unknown) != 3 || len(left.Leases) != 1 || left.Running != "" {
+		t.Errorf("%+v", left)
+	}
+	for n, said := range [][]string{{"Recovered an interrupted run", "Outcome unknown", "Leases left open"}, {"Outcome unknown"}} {
+		s = b.lock(Request{}) // nothing is written
+		b.said(said...)
+		s.Unlock()
+		if left, _ := ReadNotes(ctx, b.Env, b.store, store.Default); len(left.Unknown) != 2 || len(left.Leases) != 1 || !left.Leases[0].Named {
+			t.Errorf("after command %d: %+v", n, left)
+		}
+	}
+
+	s = b.lock(Request{})
+	b.said("Outcome unknown")
+	if !s.Save(with(t, s.Snapshot(), "a.unknown")) { // without a journal, as import does it
+		t.Fatal(b.Bag.List())
+	}
+	s.Unlock()
+	s = b.lock(Request{})
+	if d := b.Bag.List(); len(d) != 1 || strings.Contains(d[0].Detail, "a.unknown") {
+		t.Error(d)
+	}
+	b.Bag.Clear()
+	change(t, s, "a.y")
+	die(t, s)
+	s = b.lock(Request{}) // a killed run carries them, too
+	b.said("Recovered an interrupted run", "Outcome unknown")
+	n := s.Notes()
+	if len(n.Unknown) != 1 || len(n.Leases) != 1 {
+		t.Errorf("%+v", n)
+	}
+	s.Note(journal.Notes{})
+	s.Unlock()
+	if b.journals() {
+		t.Error("the journal stays, with nothing in it")
+	}
+	b.lock(Request{}).Unlock()
+	b.said()
+}
+
+// TestLostInRecovery: a command that is lost while it takes in a journal, at any call to the disk, loses nothing of it, and
+// no note.
+func TestLostInRecovery(t *testing.T) {
+	for at, over := 1, false; !over; at++ {
+		b := newBench(t)
+		s := b.lock(Request{})
+		if !s.Save(with(t, s.Snapshot(), "a.first")) {
+			t.Fatal(b.Bag.List())
+		}
+		s.Unlock()
+		s = b.lock(Request{})
+		j := change(t, s, "a.x")
+		if _, err := j.Intent(journal.Intent{Object: object(t, "a.unknown"), Action: "create", Provider: provider}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Opening(object(t, "ephemeral.a.lease"), addr.Default("x")); err != nil {
+			t.Fatal(err)
+		}
+		die(t, s)
+
+		faults := &disktest.Faults{FS: disk.OS, At: at, Err: errors.New("off"), Dead: true, Half: true}
+		lost := *b.Env
+		lost.FS, lost.Bag = faults, &diag.Bag{}
+		if s, ok := Lock(ctx, &lost, Request{Store: store.NewLocal(store.LocalOptions{Dir: b.Dir, FS: faults}), Name: store.Default}); ok {
+			s.Unlock()
+		}
+		over = faults.Calls() < at
+
+		b.store = store.NewLocal(store.LocalOptions{Dir: b.Dir, FS: disk.OS})
+		s = b.lock(Request{})
+		if have := s.Snapshot(); have.Get(object(t, "a.first")) == nil || have.Get(object(t, "a.x")) == nil || have.Len() != 2 {
+			t.Errorf("lost at call %d (%s): %v", at, faults.Last(), have)
+		}
+		if n := s.Notes(); len(n.Unknown) != 1 || len(n.Leases) != 1 {
+			t.Errorf("lost at call %d (%s): %+v", at, faults.Last(), n)
+		}
+		s.Unlock()
+		if over {
+			t.Logf("%d calls to the disk", at-1)
+		}
+	}
+}
+
+// TestNothingRecorded: a journal that holds nothing, of a run that was lost as it began, goes with the next command that
+// has the lock.
+func TestNothingRecorded(t *testing.T) {
+	b := newBench(t)
+	if err := os.WriteFile(filepath.Join(b.Dir, "terraform.tfstate.journal"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := Read(ctx, b.Env, b.store, store.Default); !ok || !b.journals() {
+		t.Error("removed without the lock")
+	}
+	b.lock(Request{}).Unlock()
+	if b.said(); b.journals() {
+		t.Error("it is still there")
+	}
+}
+
+// TestRepair: a state that cannot be read is replaced by the copy that the journal is about, and what that has is taken in.
+func TestRepair(t *testing.T) {
+	b := newBench(t)
+	file := filepath.Join(b.Dir, "terraform.tfstate")
+	request := Request{Store: b.store, Name: store.Default, Lock: true}
+	for _, a := range []string{"a.w", "a.x", "a.y"} {
+		s := b.lock(Request{})
+		if !s.Save(with(t, s.Snapshot(), a)) {
+			t.Fatal(b.Bag.List())
+		}
+		s.Unlock()
+		b.store = store.NewLocal(store.LocalOptions{Dir: b.Dir}) // another process
+	}
+	request.Store = b.store
+	x, ok := Examine(ctx, b.Env, b.store, store.Default)
+	if !ok || !x.Whole() || x.State.Snapshot.Len() != 3 || x.Journal != nil || len(x.Copies) == 0 || x.Copies[0].Snapshot.Len() != 2 {
+		t.Errorf("%+v", x)
+	}
+	r, ok := BeginRepair(ctx, b.Env, request)
+	if !ok || !r.Nothing() {
+		t.Errorf("%+v", r)
+	}
+	r.Unlock()
+
+	s := b.lock(Request{})
+	change(t, s, "a.z")
+	if _, busy := BeginRepair(ctx, b.Env, request); busy {
+		t.Error("repaired while a run goes on")
+	}
+	b.said("Error acquiring the state lock")
+	die(t, s)
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.WriteFile(file+".backup", whole, 0o600), os.WriteFile(file, whole[:len(whole)/2], 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if x, ok = Examine(ctx, b.Env, b.store, store.Default); !ok || x.Whole() || x.Journal == nil || x.Journal.Problem == "" {
+		t.Errorf("%+v", x)
+	}
+	b.said()
+	if r, ok = BeginRepair(ctx, b.Env, request); !ok || r.PutBack == nil || r.PutBack.Snapshot.Len() != 3 || !r.TakeIn || !r.Do(ctx) {
+		t.Fatalf("%+v %v", r, b.Bag.List())
+	}
+	r.Unlock()
+	b.said("Recovered an interrupted run")
+	if have, ok := Read(ctx, b.Env, b.store, store.Default); !ok || have.Len() != 4 {
+		t.Errorf("%v", have)
+	}
+	if torn, err := os.ReadFile(file + ".unreadable"); err != nil || len(torn) != len(whole)/2 {
+		t.Errorf("%q, %v", torn, err)
+	}
+	if x, ok = Examine(ctx, b.Env, b.store, store.Default); !ok || !x.Whole() || x.Journal != nil {
+		t.Errorf("%+v", x)
+	}
 }
 
 // TestWithoutLock: two runs on one state do not take each other's journals in.

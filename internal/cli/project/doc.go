@@ -32,6 +32,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/launch"
 	"github.com/lethe-iac/lethe/internal/registry"
 	"github.com/lethe-iac/lethe/internal/shortcut"
+	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/state/store"
 )
 
@@ -67,6 +68,7 @@ type Project struct {
 	Root      string // the directory of the root module
 	Data      string // .terraform
 	Settings  *cliconfig.Settings
+	PlanKey   *PlanKey // what saved plans are sealed with
 	Limits    limits.Limits
 	Lock      *fetch.Lockfile
 	Providers *fetch.Providers
@@ -79,6 +81,8 @@ type Project struct {
 	Applying  bool   // the command changes things
 	Backend   string // the type of the store whose state is locked
 
+	deadlines provider.Deadlines
+
 	log      *logger      // nil: nothing is logged
 	tested   *config.Node // the root with the modules of tests beside those that it calls; nil before LoadTests
 	reattach map[addr.Provider]launch.Reattach
@@ -86,6 +90,14 @@ type Project struct {
 	states   func() *backend.Directory
 	hosts    store.Hosts
 	install  context.Context // of a command that installs modules; nil: only what was installed is used
+}
+
+// PlanKey is the key that saved plans are sealed with (ADR 36): what the environment says, or else one of the user, which
+// is made for the first plan that is saved.
+type PlanKey struct {
+	given []byte // of the environment; nil: it says nothing
+	path  string // of the user's; "": there is no place for one
+	fs    disk.FS
 }
 
 // Variables are the values of root variables.

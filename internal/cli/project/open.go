@@ -47,10 +47,18 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 	if c.Flags.Lookup("input") == nil {
 		o.Input = base.IsTerminal(c.Stdin) && base.IsTerminal(c.Stdout) && asking(c) // a program that reads the output knows no questions
 	}
+	if p.PlanKey = newPlanKey(c); p.PlanKey == nil {
+		return nil, false
+	}
 	p.states = sync.OnceValue(p.newStates)
 	var err error
 	if p.closed, err = shortcut.Parse(c.Getenv(shortcut.Variable)); err != nil {
 		c.Bag.Add(diag.Errorf("Invalid "+shortcut.Variable, "The environment variable %s names shortcuts not to take: %s.", shortcut.Variable, err))
+		return nil, false
+	}
+	p.deadlines = provider.DefaultDeadlines()
+	if err := p.deadlines.Parse(c.Getenv(provider.DeadlinesVariable)); err != nil {
+		c.Bag.Add(diag.Errorf("Invalid "+provider.DeadlinesVariable, "The environment variable %s says how long providers may take: %s.", provider.DeadlinesVariable, err))
 		return nil, false
 	}
 	var ok bool
@@ -111,7 +119,7 @@ func (p *Project) newEngine() *engine.Engine {
 		},
 		Host: c.Registry(), Pool: p.Pool, Secrets: c.Secrets, Parallelism: p.Options.Parallelism, Closed: p.closed, Now: c.Now,
 		Sink: event.Discard, Dir: c.Dir, Env: c.Environ, Abandon: c.Stops.Abandon, Leave: c.Stops.Leave,
-		CloseTimeout: cmp.Or(p.Options.CloseTimeout, p.Settings.CloseTimeout),
+		CloseTimeout: cmp.Or(p.Options.CloseTimeout, p.Settings.CloseTimeout, p.deadlines.Close), RenewTimeout: p.deadlines.Renew, StopTimeout: p.deadlines.Stop,
 	}}
 	if c.UI != nil {
 		e.Sink = p.log.overhear(c.UI)
@@ -170,6 +178,7 @@ func (p *Project) keeperLost(err error) {
 // newPool makes the pool of providers: plugins, reattached ones, built-in ones.
 func (p *Project) newPool() *provider.Pool {
 	processes := &launch.Processes{
+		Deadlines: p.deadlines,
 		Find: func(a addr.Provider) (string, error) {
 			return p.Providers.Program(a, p.Lock)
 		},

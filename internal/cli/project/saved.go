@@ -1,7 +1,6 @@
 package project
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"path"
@@ -47,7 +46,7 @@ func (p *Project) OpenPlan(ctx context.Context, data []byte) (*file.Contents, bo
 			return nil, false
 		}
 	}
-	return file.Read(bytes.NewReader(data), int64(len(data)), p.Bag)
+	return file.Read(data, p.PlanKey.Read(), p.Bag)
 }
 
 // OpenState reads a state from a file, which may be encrypted.

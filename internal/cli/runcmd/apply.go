@@ -28,7 +28,10 @@ confirmation prompt.`,
 		{"lethe apply -auto-approve -json", "Carry out without a question, and report to a program"},
 		{"lethe apply -target=module.network", "Carry out a part, and what it needs"},
 	},
-	Setup: base.Flags(func(c *base.Call, f *applyFlags) { f.define(c) }, runApply),
+	Setup: base.Flags(func(c *base.Call, f *applyFlags) {
+		f.define(c)
+		c.Flags.BoolVar(&f.foreign, "foreign-plan", false, "Apply a saved plan that was not sealed with the key that is here.")
+	}, runApply),
 }
 
 // noApply is why there is no apply without configuration.

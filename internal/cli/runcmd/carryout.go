@@ -15,6 +15,7 @@ type applyFlags struct {
 	planFlags
 	autoApprove bool
 	mayForget   bool // -suppress-forget-errors
+	foreign     bool // -foreign-plan
 }
 
 func (f *applyFlags) define(c *base.Call) {

@@ -118,7 +118,7 @@ func (o *operation) savePlan(ctx context.Context, r *engine.Result) bool {
 	r.Plan.Ephemeral = ephemeralGiven(o.p)
 	var b bytes.Buffer
 	path := o.p.Call.Path(o.f.out)
-	err := file.Write(&b, &file.Contents{Plan: r.Plan, Config: o.snapshotConfig(), Lock: o.p.Lock.Bytes(), Version: base.Version, Schemas: described(o.p, r.Plan)})
+	err := file.Write(&b, &file.Contents{Plan: r.Plan, Config: o.snapshotConfig(), Lock: o.p.Lock.Bytes(), Version: base.Version, Schemas: described(o.p, r.Plan)}, o.p.PlanKey.Make())
 	e, ok := o.p.States().Encryption()
 	if !ok {
 		return false

@@ -1,5 +1,5 @@
-// Package statecmd has the commands that look at the state, or change it, and nothing else: state list,
-// show, pull, push, rm, mv, replace-provider, and taint and untaint.
+// Package statecmd has the commands that look at the state and what is beside it, or change that, and nothing else: state
+// list, show, pull, push, rm, mv, replace-provider, taint and untaint, and those about leases that were left open.
 package statecmd
 
 import (

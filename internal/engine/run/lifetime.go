@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"sync/atomic"
 	"time"
@@ -42,7 +43,7 @@ func New(ctx context.Context, env Env, req Request, bag *diag.Bag) (*Run, bool) 
 		InFlight: &Calls{}, types: &types{of: map[typeKey]*object.Type{}}, tokens: walk.NewTokens(s.Tokens()), Cut: &atomic.Bool{},
 	}
 	r.ledger = lease.NewLedger(lease.Options{
-		Now: s.Now, Sink: s.Sink, CloseTimeout: s.CloseTimeout, Parallelism: s.Tokens(), Abandon: s.Abandon, Leave: s.Leave,
+		Now: s.Now, Sink: s.Sink, CloseTimeout: s.CloseTimeout, RenewTimeout: s.RenewTimeout, Parallelism: s.Tokens(), Abandon: s.Abandon, Leave: s.Leave,
 		Again: func(ctx context.Context, crashed provider.Provider) provider.Provider {
 			return r.Sessions.Again(ctx, crashed)
 		},
@@ -97,12 +98,12 @@ func (r *Run) End() {
 func (r *Run) stopProviders() {
 	for _, p := range r.Sessions.processes() {
 		go r.ledger.Between(p, func() {
-			ctx, cancel := context.WithTimeout(context.Background(), stopTime)
+			ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(r.Settings.StopTimeout, stopTime))
 			defer cancel()
 			_ = p.Stop(ctx)
 		})
 	}
 }
 
-// stopTime is how long a provider may take to say that it will stop.
+// stopTime is how long a provider may take to say that it will stop, if nothing else is set.
 const stopTime = time.Second

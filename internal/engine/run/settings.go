@@ -24,6 +24,8 @@ type Settings struct {
 	Now         func() time.Time
 
 	CloseTimeout time.Duration // for closing one lease; 0: a minute
+	RenewTimeout time.Duration // for renewing one; 0: a minute
+	StopTimeout  time.Duration // for a provider to say that it will give up what it is doing; 0: a second
 
 	// Provisioners run in Dir ("": the process's) with the environment Env (nil: the process's).
 	Dir string

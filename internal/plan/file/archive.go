@@ -4,8 +4,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/flate"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
@@ -17,7 +15,6 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
@@ -28,13 +25,6 @@ const (
 	maxMembers = 100_000
 	maxRatio   = 200
 	freeSize   = 4 << 10 // below this the ratio of one member does not matter
-)
-
-// sealPrefix and 64 hexadecimal digits are the comment of the archive, and so its last bytes. The
-// digits are the SHA-256 of all bytes before them.
-const (
-	sealPrefix = "lethe plan seal sha256:"
-	sealDigits = 2 * sha256.Size
 )
 
 // archive writes a sealed zip archive.
@@ -49,7 +39,7 @@ type archive struct {
 func newArchive(when time.Time) *archive {
 	a := &archive{when: when.UTC()}
 	a.zip = zip.NewWriter(&a.buf)
-	a.err = a.zip.SetComment(sealPrefix + strings.Repeat("0", sealDigits))
+	a.err = a.zip.SetComment(strings.Repeat("0", sealSize))
 	return a
 }
 
@@ -123,42 +113,18 @@ func plainPath(key, name string) bool {
 		!strings.ContainsAny(key+name, "\\:\x00")
 }
 
-// writeTo ends the archive, puts the digest in the place of its last sealDigits bytes, and writes all of it.
-func (a *archive) writeTo(w io.Writer) error {
+// writeTo ends the archive, puts the seal in the place of its last bytes, and writes all of it.
+func (a *archive) writeTo(w io.Writer, key []byte) error {
 	if a.err == nil {
 		a.err = a.zip.Close()
 	}
 	if a.err != nil {
 		return a.err
 	}
-	a.buf.Truncate(a.buf.Len() - sealDigits)
-	sum := sha256.Sum256(a.buf.Bytes())
-	a.buf.Write(hex.AppendEncode(nil, sum[:]))
+	a.buf.Truncate(a.buf.Len() - sealSize)
+	a.buf.Write(seal(a.buf.Bytes(), key))
 	_, err := a.buf.WriteTo(w)
 	return err
-}
-
-// checkSeal compares the seal with the bytes before it.
-func checkSeal(r io.ReaderAt, size int64) *diag.Diagnostic {
-	tail := make([]byte, len(sealPrefix)+sealDigits)
-	if size < int64(len(tail)) {
-		return broken("it has been cut off")
-	}
-	if _, err := r.ReadAt(tail, size-int64(len(tail))); err != nil && err != io.EOF {
-		return broken("reading failed: %s", err)
-	}
-	digits, ok := bytes.CutPrefix(tail, []byte(sealPrefix))
-	if !ok {
-		return broken("it does not end as saved plans do, so it has been cut off or changed after it was written")
-	}
-	h := sha256.New()
-	if _, err := io.Copy(h, io.NewSectionReader(r, 0, size-sealDigits)); err != nil {
-		return broken("reading failed: %s", err)
-	}
-	if !bytes.Equal(hex.AppendEncode(nil, h.Sum(nil)), digits) {
-		return broken("its contents do not match its checksum, so it has been damaged or changed after it was written")
-	}
-	return nil
 }
 
 // Contents is all that a saved plan holds.
@@ -168,6 +134,7 @@ type Contents struct {
 	Lock    []byte                   // the dependency lock file
 	Version string                   // of the program that wrote it
 	Schemas map[addr.Provider][]byte // see provider.Schemas.Part; some may be missing
+	Own     bool                     // as read: it has not changed since it was sealed with the key
 }
 
 // ConfigModule is one module of the configuration, with its files by name. Source and Version are
@@ -179,7 +146,6 @@ type ConfigModule struct {
 
 // Titles of what can be wrong with a saved plan.
 const (
-	badFile     = "Invalid plan file"
 	badProgram  = "Unsupported plan file"
 	stale       = "Saved plan is stale"
 	wrongPlace  = "Saved plan is for another workspace"
@@ -191,8 +157,3 @@ const (
 	configDir   = "tfconfig/m-"
 	schemaDir   = "schemas/"
 )
-
-func broken(format string, a ...any) *diag.Diagnostic {
-	d := diag.Errorf(badFile, "The file cannot be used as a saved plan: "+format+". Make a new plan.", a...)
-	return &d
-}

@@ -43,7 +43,7 @@ func BenchmarkWrite(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				var out bytes.Buffer
-				if err := Write(&out, c); err != nil {
+				if err := Write(&out, c, nil); err != nil {
 					b.Fatal(err)
 				}
 				b.ReportMetric(float64(out.Len())/float64(n), "bytes/change")
@@ -59,7 +59,7 @@ func BenchmarkRead(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				var bag diag.Bag
-				if _, ok := Read(bytes.NewReader(data), int64(len(data)), &bag); !ok {
+				if _, ok := Read(data, nil, &bag); !ok {
 					b.Fatal(bag.List())
 				}
 			}

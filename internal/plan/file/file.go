@@ -17,8 +17,8 @@
 // of ephemeral variables there are only the names (invariant I11). Equal contents give equal bytes
 // (I14).
 //
-// The archive ends with a seal, a digest over every byte before it, so that no damage goes
-// unnoticed. The seal has no key: it protects from accidents, not from people. Plans contain
+// The archive ends with a seal (seal.go): a digest over every byte before it, so that no damage goes
+// unnoticed, and one under a key, so that whoever has the key notices what was changed on purpose. Plans contain
 // what state and variables contain, so callers keep the file at mode 0600.
 //
 // Reading trusts nothing: sizes, counts and paths are checked before they are used, and what
@@ -37,9 +37,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Write writes a saved plan. It fails where the plan holds what must not be stored, which is a bug
+// Write writes a saved plan, sealed with a key; nil: with none. It fails where the plan holds what must not be stored, which is a bug
 // of ours, and when w does.
-func Write(w io.Writer, c *Contents) error {
+func Write(w io.Writer, c *Contents, key []byte) error {
 	a := newArchive(c.Plan.Timestamp)
 	body := bytes.NewBufferString(firstLine(c.Version))
 	if err := encode(body, c.Plan); err != nil {
@@ -65,13 +65,14 @@ func Write(w io.Writer, c *Contents) error {
 	for _, p := range slices.SortedFunc(maps.Keys(c.Schemas), addr.Provider.Compare) {
 		a.add(schemaDir+p.String(), c.Schemas[p])
 	}
-	return a.writeTo(w)
+	return a.writeTo(w, key)
 }
 
-// Read reads a saved plan of that size. Whether this program may apply it is for WrittenBy to say,
+// Read reads a saved plan. key is what Contents.Own is about, nil for none: a plan that says it is sealed with it, and
+// is not, cannot be used. Whether this program may apply it is for WrittenBy to say,
 // whether it still fits the state for Stale.
-func Read(r io.ReaderAt, size int64, bag *diag.Bag) (*Contents, bool) {
-	c, d := read(r, size, bag)
+func Read(data, key []byte, bag *diag.Bag) (*Contents, bool) {
+	c, d := read(data, key, bag)
 	if d != nil {
 		bag.Add(*d)
 	}
@@ -79,8 +80,8 @@ func Read(r io.ReaderAt, size int64, bag *diag.Bag) (*Contents, bool) {
 }
 
 // read gives nil and nil when what is wrong is in the bag already.
-func read(r io.ReaderAt, size int64, bag *diag.Bag) (*Contents, *diag.Diagnostic) {
-	m, d := open(r, size)
+func read(data, key []byte, bag *diag.Bag) (*Contents, *diag.Diagnostic) {
+	m, d := open(bytes.NewReader(data), int64(len(data)))
 	if d != nil {
 		return nil, d
 	}
@@ -88,7 +89,7 @@ func read(r io.ReaderAt, size int64, bag *diag.Bag) (*Contents, *diag.Diagnostic
 	if d != nil {
 		return nil, d
 	}
-	if d := checkSeal(r, size); d != nil {
+	if c.Own, d = checkSeal(data, key); d != nil {
 		return nil, d
 	}
 	if d := m.inflate(); d != nil {

@@ -3,6 +3,8 @@ package file
 import (
 	"archive/zip"
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -114,7 +116,7 @@ func full(t testing.TB) *Contents {
 func write(t testing.TB, c *Contents) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Write(&b, c); err != nil {
+	if err := Write(&b, c, nil); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -122,7 +124,7 @@ func write(t testing.TB, c *Contents) []byte {
 
 func readBack(data []byte) (*Contents, string) {
 	var bag diag.Bag
-	c, ok := Read(bytes.NewReader(data), int64(len(data)), &bag)
+	c, ok := Read(data, nil, &bag)
 	var all []string
 	for _, d := range bag.List() {
 		all = append(all, d.Error())
@@ -286,6 +288,53 @@ func TestDamage(t *testing.T) {
 	check("a byte before", append([]byte{'\n'}, data...))
 }
 
+// Who has the key notices what was changed and sealed again: with the same ID, and without it.
+func TestKeys(t *testing.T) {
+	key, other := []byte("0123456789abcdef"), []byte("another one")
+	read := func(data, key []byte) (*Contents, string) {
+		var bag diag.Bag
+		c, _ := Read(data, key, &bag)
+		if bag.Len() == 0 {
+			return c, ""
+		}
+		return c, bag.List()[0].Detail
+	}
+	var b bytes.Buffer
+	if err := Write(&b, full(t), key); err != nil {
+		t.Fatal(err)
+	}
+	data := b.Bytes()
+	for _, c := range []struct {
+		what string
+		data []byte
+		key  []byte
+		own  bool
+	}{
+		{"its key", data, key, true}, {"another key", data, other, false}, {"no key", data, nil, false},
+		{"without a seal that has a key", write(t, full(t)), key, false},
+	} {
+		if got, msg := read(c.data, c.key); got == nil || got.Own != c.own {
+			t.Errorf("%s: %+v, %s", c.what, got, msg)
+		}
+	}
+	body := data[:len(data)-sealSize]
+	for i := range body {
+		changed := bytes.Clone(body)
+		changed[i] ^= 1
+		forged := seal(changed, other)
+		copy(forged[len(sealBegin):], keyID(key))
+		sum := sha256.Sum256(append(bytes.Clone(changed), forged[:sealSize-macDigits]...))
+		copy(forged[sealSize-macDigits:], hex.EncodeToString(sum[:]))
+		if c, msg := read(append(changed, forged...), key); c != nil || msg == "" {
+			t.Fatalf("byte %d of %d changed, and sealed again: accepted", i, len(data))
+		}
+		anew := append(bytes.Clone(changed), seal(changed, other)...)
+		if c, _ := read(anew, key); c != nil && c.Own {
+			t.Fatalf("byte %d of %d changed, and sealed with another key: taken for our own", i, len(data))
+		}
+	}
+}
+
 // member is a member of a hand-made archive.
 type member struct{ name, text string }
 
@@ -296,7 +345,7 @@ func sealed(t testing.TB, ms ...member) []byte {
 	for _, m := range ms {
 		a.add(m.name, []byte(m.text))
 	}
-	if err := a.writeTo(&b); err != nil {
+	if err := a.writeTo(&b, nil); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -351,8 +400,8 @@ func TestRefused(t *testing.T) {
 		{"another archive", sealed(t, member{"main.tf", "x"}), `has no member "tfplan"`},
 		{"a plan of a peer", with(t, member{"tfplan", "\x08\x03\x12\x05hello"}), "Unsupported plan file; The file is a saved plan of another program"},
 		{"an empty plan", with(t, member{"tfplan", ""}), "a saved plan of another program"},
-		{"a newer format", with(t, member{"tfplan", "lethe plan v5 1.13.0\nxyz"}), "made by Lethe v1.13.0, in version 5 of the plan format; this version of Lethe knows version 4. Use the version of Lethe that made the plan, or make a new plan."},
-		{"an older format", with(t, member{"tfplan", "lethe plan v2 1.12.0\n\x00\x05"}), "made by Lethe v1.12.0, in version 2 of the plan format; this version of Lethe knows version 4."},
+		{"a newer format", with(t, member{"tfplan", "lethe plan v6 1.13.0\nxyz"}), "made by Lethe v1.13.0, in version 6 of the plan format; this version of Lethe knows version 5. Use the version of Lethe that made the plan, or make a new plan."},
+		{"an older format", with(t, member{"tfplan", "lethe plan v2 1.12.0\n\x00\x05"}), "made by Lethe v1.12.0, in version 2 of the plan format; this version of Lethe knows version 5."},
 		{"half a first line", with(t, member{"tfplan", "lethe plan v4 1.12.0"}), "begins in a way that makes no sense"},
 		{"no program", with(t, member{"tfplan", "lethe plan v4\nx"}), "begins in a way that makes no sense"},
 		{"no seal", plain.Bytes(), "does not end as saved plans do"},
@@ -400,7 +449,7 @@ func bomb(t testing.TB, method uint16, data []byte, packed, size uint64) []byte 
 		}
 		w.Write(data)
 	}
-	if err := a.writeTo(&b); err != nil {
+	if err := a.writeTo(&b, nil); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -463,7 +512,7 @@ func TestUnwritable(t *testing.T) {
 		in := full(t)
 		c.edit(in)
 		var b bytes.Buffer
-		err := Write(&b, in)
+		err := Write(&b, in, nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), canary) {
 			t.Errorf("%s: want %q, got %v", c.what, c.want, err)
 		}

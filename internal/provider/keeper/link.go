@@ -25,7 +25,7 @@ type kind byte
 
 // What the engine says. Numbers of calls and of providers are the engine's, each used once.
 const (
-	startFrame    kind = iota + 1 // a provider: a program as JSON
+	startFrame    kind = iota + 1 // a provider: starting as JSON
 	callFrame                     // a call: see request
 	cancelFrame                   // a call is not waited for any more
 	endFrame                      // a provider

@@ -158,7 +158,7 @@ func (k *peer) await(ctx context.Context, number uint32, w *waiting) ([]byte, er
 
 // start starts a provider: see launch.Start.
 func (k *peer) start(ctx context.Context, program launch.Program, log func(level, line string)) (*launch.Running, error) {
-	text, err := json.Marshal(program)
+	text, err := json.Marshal(starting{program, log != nil})
 	if err != nil {
 		return nil, err
 	}

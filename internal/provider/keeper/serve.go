@@ -44,6 +44,12 @@ type call struct {
 	cancel context.CancelFunc
 }
 
+// starting is what is to be started.
+type starting struct {
+	launch.Program
+	Heard bool // the engine wants the lines that it writes
+}
+
 // outcome is how a start went.
 type outcome struct {
 	Protocol        int
@@ -82,12 +88,12 @@ func Serve(conn net.Conn, late Lates, stop <-chan os.Signal) error {
 func (s *server) take(k kind, number uint32, payload []byte) error {
 	switch k {
 	case startFrame:
-		var program launch.Program
-		if err := json.Unmarshal(payload, &program); err != nil {
+		var what starting
+		if err := json.Unmarshal(payload, &what); err != nil {
 			return err
 		}
 		ctx := s.begin(number, none)
-		go s.start(ctx, number, program)
+		go s.start(ctx, number, what)
 	case callFrame:
 		return s.ask(number, payload)
 	case cancelFrame:
@@ -180,10 +186,14 @@ func (s *server) giveUp(of ...effect) {
 }
 
 // start starts a provider.
-func (s *server) start(ctx context.Context, number uint32, program launch.Program) {
-	r, err := launch.Start(ctx, program, func(level, line string) {
-		s.link.send(lineFrame, number, []byte{byte(len(level))}, []byte(level), []byte(line))
-	})
+func (s *server) start(ctx context.Context, number uint32, what starting) {
+	var log func(level, line string)
+	if what.Heard {
+		log = func(level, line string) {
+			s.link.send(lineFrame, number, []byte{byte(len(level))}, []byte(level), []byte(line))
+		}
+	}
+	r, err := launch.Start(ctx, what.Program, log)
 	var out outcome
 	if err != nil {
 		out.Summary, out.Detail = "Failed to start provider", err.Error()
@@ -191,8 +201,11 @@ func (s *server) start(ctx context.Context, number uint32, program launch.Progra
 			out.Summary, out.Detail = d.Summary, d.Detail
 		}
 	} else {
-		out.Protocol, out.Way = r.Protocol, r.Way
-		p := &served{Running: r, program: program}
+		out.Protocol = r.Protocol
+		if r.Way != nil {
+			out.Way = r.Way()
+		}
+		p := &served{Running: r, program: what.Program}
 		p.end = sync.OnceFunc(func() {
 			r.Close()
 			s.mu.Lock()

@@ -14,6 +14,7 @@ import (
 	"math/big"
 	"net"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/provider/rpc"
@@ -69,6 +70,66 @@ type Way struct {
 	Network, Address  string
 	Key, Certificate  []byte // our identity; nil: the connection has no TLS
 	ServerCertificate []byte
+	Ticket, Session   []byte // of the first connection, which spares another one the certificates; nil: there is none
+}
+
+// sessions is a cache of TLS sessions that has one, the last: for one program.
+type sessions struct {
+	mu   sync.Mutex
+	last *tls.ClientSessionState
+	came chan struct{} // has an element once there is one
+}
+
+// Get implements tls.ClientSessionCache.
+func (s *sessions) Get(string) (*tls.ClientSessionState, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last, s.last != nil
+}
+
+// Put implements tls.ClientSessionCache.
+func (s *sessions) Put(_ string, state *tls.ClientSessionState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = state
+	select {
+	case s.came <- struct{}{}:
+	default:
+	}
+}
+
+// ticketTime is how long a ticket is waited for, which comes right after the handshake, if there is one at all.
+const ticketTime = 50 * time.Millisecond
+
+// handOn puts the session of a connection into the way to its other end. The key of the certificate of go-plugin is of a
+// curve that takes 30 ms of both sides to prove: another process that shows the ticket need not do that again.
+func (w *Way) handOn(s *sessions) {
+	select {
+	case <-s.came:
+	case <-time.After(ticketTime):
+	}
+	if last, ok := s.Get(""); ok {
+		ticket, state, err := last.ResumptionState()
+		if err != nil || state == nil {
+			return
+		}
+		if text, err := state.Bytes(); err == nil {
+			w.Ticket, w.Session = ticket, text
+		}
+	}
+}
+
+// resume is a cache with the session that a way has; nil without one.
+func (w *Way) resume() tls.ClientSessionCache {
+	state, err := tls.ParseSessionState(w.Session)
+	if err != nil {
+		return nil
+	}
+	last, err := tls.NewResumptionState(w.Ticket, state)
+	if err != nil {
+		return nil
+	}
+	return &sessions{last: last, came: make(chan struct{}, 1)}
 }
 
 // wayTo is the way to a program that listens at an address, and wrote a line about itself.
@@ -105,7 +166,7 @@ func Reach(ctx context.Context, w Way) (*rpc.Conn, error) {
 	}
 	config := &tls.Config{
 		Certificates: []tls.Certificate{{Certificate: [][]byte{w.Certificate}, PrivateKey: key}},
-		RootCAs:      x509.NewCertPool(), MinVersion: tls.VersionTLS12, ServerName: host,
+		RootCAs:      x509.NewCertPool(), MinVersion: tls.VersionTLS12, ServerName: host, ClientSessionCache: w.resume(),
 	}
 	config.RootCAs.AddCert(server)
 	return rpc.Dial(ctx, listens{w.Network, w.Address}, config, wire.MaxMessage)

@@ -22,22 +22,33 @@ const (
 
 // dial starts the process and connects to it by package rpc. go-plugin has a part in the handshake
 // only: the program's first line, and the certificates.
-func dial(ctx context.Context, client *plugin.Client, config *plugin.ClientConfig, proc *process) (grpc.ClientConnInterface, Way, func(), error) {
+func dial(ctx context.Context, client *plugin.Client, config *plugin.ClientConfig, proc *process) (grpc.ClientConnInterface, func() Way, func(), error) {
 	a, err := client.Start()
 	if err != nil {
-		return nil, Way{}, nil, err
+		return nil, nil, nil, err
+	}
+	session := &sessions{came: make(chan struct{}, 1)}
+	if config.TLSConfig != nil {
+		config.TLSConfig.ClientSessionCache = session
 	}
 	conn, err := rpc.Dial(ctx, a, config.TLSConfig, wire.MaxMessage)
 	if err != nil {
-		return nil, Way{}, nil, err
+		return nil, nil, nil, err
 	}
 	line, _ := proc.first.text()
+	way := func() Way {
+		w := wayTo(a, config.TLSConfig, line)
+		if w.Key != nil {
+			w.handOn(session)
+		}
+		return w
+	}
 	life, over := context.WithCancel(context.Background())
 	conn.Go(func() error {
 		listen(life, conn, newLines(proc.log), newLines(proc.log))
 		return nil
 	})
-	return conn, wayTo(a, config.TLSConfig, line), func() {
+	return conn, way, func() {
 		defer over()
 		farewell(conn, proc)
 	}, nil

@@ -39,6 +39,9 @@ func (p *process) reason(ctx context.Context, err error) string {
 	fields := strings.Split(line, "|")
 	switch {
 	case !whole && p.stopped():
+		if trace := p.trace.String(); trace != "" {
+			return fmt.Sprintf("it ended (%s) without saying how it is to be reached. It wrote:\n\n%s\n", p.how, trace)
+		}
 		return fmt.Sprintf("it ended (%s) without saying how it is to be reached. It may be made for another system, or lack a library; what it wrote is in the log (TF_LOG=debug)", p.how)
 	case !whole:
 		return "it did not say in time how it is to be reached. What it wrote is in the log (TF_LOG=debug)"

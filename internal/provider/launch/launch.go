@@ -83,6 +83,7 @@ func (ps *Processes) Start(ctx context.Context, p addr.Provider) (provider.Provi
 		Version:   program.Version,
 		Terraform: ps.Version,
 		Ended:     r.Ended,
+		Deadlines: ps.Deadlines,
 		Called:    called,
 		Close:     func() error { r.Close(); return nil },
 	}
@@ -110,7 +111,7 @@ func (ps *Processes) program(p addr.Provider) (Program, error) {
 		return Program{}, err
 	}
 	out := Program{
-		Provider: p, Path: path, Version: versionIn(path), Complete: ps.Complete, Timeout: cmp.Or(ps.StartTime, startTime),
+		Provider: p, Path: path, Version: versionIn(path), Complete: ps.Complete, Timeout: cmp.Or(ps.Deadlines.Start, startTime),
 		Plain: subprocess.Getenv(ps.environ(), "TF_DISABLE_PLUGIN_TLS") != "",
 		Env:   subprocess.Environ(ps.environ(), func(name string) bool { return slices.Contains(handedDown, name) }),
 	}
@@ -162,15 +163,15 @@ func attach(ctx context.Context, program Program) (*Running, error) {
 
 // connect starts the process and connects to it. end asks it to end, and kills it if it does not;
 // it is nil after an error.
-func connect(ctx context.Context, client *plugin.Client, config *plugin.ClientConfig, proc *process, complete bool) (conn grpc.ClientConnInterface, way Way, end func(), err error) {
+func connect(ctx context.Context, client *plugin.Client, config *plugin.ClientConfig, proc *process, complete bool) (conn grpc.ClientConnInterface, way func() Way, end func(), err error) {
 	if !complete {
 		return dial(ctx, client, config, proc)
 	}
 	c, err := client.Client()
 	if err != nil {
-		return nil, Way{}, nil, err
+		return nil, nil, nil, err
 	}
-	return c.(*plugin.GRPCClient).Conn, Way{}, func() {
+	return c.(*plugin.GRPCClient).Conn, nil, func() {
 		defer time.AfterFunc(endTime, proc.kill).Stop()
 		client.Kill()
 	}, nil

@@ -113,7 +113,7 @@ func TestDoesNotStart(t *testing.T) {
 			t.Parallel()
 			ps := processes(t, part)
 			if part == "sleeps" {
-				ps.StartTime = 200 * time.Millisecond
+				ps.Deadlines.Start = 200 * time.Millisecond
 			}
 			if why := refused(t, context.Background(), ps); !strings.Contains(why, want) {
 				t.Errorf("not %q:\n%s", want, why)
@@ -185,7 +185,7 @@ func TestContextOfStart(t *testing.T) {
 	ask(t, p, "process")
 }
 
-// A crash is a diagnostic that says so; the trace is in the log and nowhere else.
+// A crash is a diagnostic that says so, with the trace if there is one.
 func TestCrash(t *testing.T) {
 	for act, how := range map[string]string{"panics": "exit status 2", "exits": "exit status 7"} {
 		t.Run(act, func(t *testing.T) {
@@ -202,8 +202,8 @@ func TestCrash(t *testing.T) {
 					t.Errorf("%q is not in: %s", want, ds[0].Detail)
 				}
 			}
-			if strings.Contains(ds[0].Detail, "depth") {
-				t.Errorf("the trace is on the screen: %s", ds[0].Detail)
+			if traced := strings.Contains(ds[0].Detail, "It wrote:\n\npanic: out of my depth\n"); traced != (act == "panics") {
+				t.Errorf("a trace: %v, in: %s", traced, ds[0].Detail)
 			}
 			if act == "panics" {
 				j.await(t, "error panic: out of my depth")

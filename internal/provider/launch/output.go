@@ -16,7 +16,8 @@ import (
 // lines cuts what is written to it into lines and logs each at its level. It is an io.Writer that
 // never fails.
 type lines struct {
-	log func(level, line string) // not nil
+	log   func(level, line string) // nil: they are thrown away
+	trace *trace                   // sees each line; may be nil
 
 	mu    sync.Mutex
 	buf   []byte
@@ -78,7 +79,10 @@ func (l *lines) Write(b []byte) (int, error) {
 func (l *lines) emit() {
 	defer func() { l.buf = l.buf[:0] }()
 	line := bytes.TrimRight(l.buf, "\r")
-	if len(line) > 0 {
+	if l.trace != nil {
+		l.trace.see(line)
+	}
+	if l.log != nil && len(line) > 0 {
 		level, text, structured := structuredLine(line)
 		if !structured {
 			level, text = l.plain(string(line)), string(line)
@@ -87,6 +91,45 @@ func (l *lines) emit() {
 			l.log(level, text)
 		}
 	}
+}
+
+// trace is what a program wrote of its end, as far as it matters: why, and where the goroutine was that ended it.
+type trace struct {
+	mu    sync.Mutex
+	lines []string
+	over  bool // the rest is about other goroutines, or too much
+}
+
+// mostTrace is how many lines there are at most.
+const mostTrace = 60
+
+// crashes are how Go begins to say why a program ends.
+var crashes = []string{"panic: ", "fatal error: "}
+
+// see takes note of a line.
+func (t *trace) see(line []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over || len(t.lines) == 0 && !slices.ContainsFunc(crashes, func(c string) bool { return bytes.HasPrefix(line, []byte(c)) }) {
+		return
+	}
+	text := string(line)
+	switch {
+	case strings.HasPrefix(text, "goroutine ") && slices.ContainsFunc(t.lines, func(l string) bool { return strings.HasPrefix(l, "goroutine ") }):
+		t.over = true
+		return
+	case len(t.lines) == mostTrace || len(text) > Longest: // a secret that is cut could not be recognised
+		t.over, t.lines = true, t.lines[:1]
+		t.lines[0] = "(the trace is too long to be shown here)"
+		return
+	}
+	t.lines = append(t.lines, text)
+}
+
+func (t *trace) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.TrimSpace(strings.Join(t.lines, "\n"))
 }
 
 // prefixes are how older SDKs say at which level a line is.
@@ -99,9 +142,7 @@ func (l *lines) plain(line string) string {
 			return level
 		}
 	}
-	if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
-		l.panic = true
-	}
+	l.panic = l.panic || slices.ContainsFunc(crashes, func(c string) bool { return strings.HasPrefix(line, c) })
 	if l.panic {
 		return "error"
 	}

@@ -79,6 +79,22 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// Of a crash, what is shown is why, and the goroutine that ended the program; and nothing that is cut off.
+func TestTrace(t *testing.T) {
+	stack := "main.main()\n\t/x/main.go:3 +0x1\n"
+	for text, want := range map[string]string{
+		"": "", "nothing of the kind\nbad: panic: x\n": "",
+		"before\npanic: why\n\ngoroutine 7 [running]:\n" + stack + "\ngoroutine 8 [select]:\n" + stack + "exit status 2\n": "panic: why\n\ngoroutine 7 [running]:\n" + strings.TrimSpace(stack),
+		"fatal error: stack overflow\n" + strings.Repeat("main.f()\n", 1000):                                               "(the trace is too long to be shown here)",
+		"panic: why\n" + strings.Repeat("x", Longest+1) + "\n":                                                             "(the trace is too long to be shown here)",
+	} {
+		var got trace
+		if _, err := io.Copy(struct{ io.Writer }{&lines{trace: &got}}, iotest.OneByteReader(strings.NewReader(text))); err != nil || got.String() != want {
+			t.Errorf("%.100q gives %q, not %q", text, got.String(), want)
+		}
+	}
+}
+
 // What a process writes, wherever it writes it, is logged and does not stop it.
 func TestOutputOfProcess(t *testing.T) {
 	var j journal

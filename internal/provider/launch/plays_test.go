@@ -129,7 +129,7 @@ func processes(t testing.TB, part string, env ...string) *Processes {
 		VersionOf: func(addr.Provider) string { return "2.0.1" },
 		Env:       append(env, playing+"="+part, "PATH="+os.Getenv("PATH"), "TMPDIR="+os.TempDir()),
 		Version:   "1.12.0",
-		StartTime: 20 * time.Second,
+		Deadlines: provider.Deadlines{Start: 20 * time.Second},
 	}
 }
 

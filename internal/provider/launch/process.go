@@ -7,12 +7,14 @@ import (
 	"net"
 	"os/exec"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"google.golang.org/grpc"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/wire"
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
@@ -25,6 +27,7 @@ type process struct {
 	version string
 	env     []string
 	log     func(level, line string) // nil: its lines are dropped
+	trace   trace                    // of what it writes to standard error
 	first   *firstLine
 	dir     string // for its socket; it goes when the process does
 
@@ -68,9 +71,7 @@ func (p *process) run() error {
 		p.cmd = exec.Command(p.path)
 		p.cmd.Env = p.env
 		p.cmd.Stdout = p.first
-		if p.log != nil {
-			p.cmd.Stderr = newLines(p.log) // else it is the null device's
-		}
+		p.cmd.Stderr = &lines{log: p.log, trace: &p.trace}
 		p.cmd.WaitDelay = time.Second // for children of its own that keep its output open
 		p.cmd.SysProcAttr = subprocess.Attributes()
 		err := subprocess.Start(p.cmd)
@@ -117,12 +118,12 @@ func (p *process) kill() {
 	}
 }
 
-// ended says how the process ended, "" if it has not. A connection breaks a moment before the
-// process is gone, so it waits that moment.
+// ended says how the process ended, "" if it has not, and on further lines why, if it wrote that. A connection breaks a
+// moment before the process is gone, so it waits that moment.
 func (p *process) ended() string {
 	select {
 	case <-p.done:
-		return p.how
+		return strings.TrimSpace(p.how + "\n" + p.trace.String())
 	case <-time.After(500 * time.Millisecond):
 		return ""
 	}
@@ -240,7 +241,7 @@ type Running struct {
 	Protocol int             // major version
 	Ended    func() string   // as in wire.Options; nil: it cannot be said
 	Gone     <-chan struct{} // closed when it has ended; nil: it cannot be said
-	Way      Way             // for another process
+	Way      func() Way      // for another process; nil: there is none
 	Close    func()          // asks it to end, and kills it if it does not
 }
 
@@ -282,8 +283,8 @@ type Processes struct {
 	// Version is the version of the program that providers are to work for, such as
 	// "1.12.0".
 	Version string
-	// StartTime is how long a program may take to make itself known; 0: a minute.
-	StartTime time.Duration
+	// Deadlines are how long providers may take to answer. Without, they have a minute to make themselves known.
+	Deadlines provider.Deadlines
 	// Through starts programs; nil: Start does.
 	Through func(ctx context.Context, program Program, log func(level, line string)) (*Running, error)
 	// Over says that no more are started, and all that Through has started have ended. May be nil.

@@ -258,8 +258,8 @@ func TestRogueStarts(t *testing.T) {
 	} {
 		t.Run(how, func(t *testing.T) {
 			pool, ps := real(t, "PLAYGROUND_ROGUE_START="+how)
-			if ps.StartTime = 10 * time.Second; how == "hang" {
-				ps.StartTime = 300 * time.Millisecond
+			if ps.Deadlines.Start = 10 * time.Second; how == "hang" {
+				ps.Deadlines.Start = 300 * time.Millisecond
 			}
 			_, ds := pool.Schemas(context.Background(), playgroundAddr("rogue"))
 			if len(ds) != 1 || ds[0].Summary != title || !strings.Contains(ds[0].Detail, want) || !strings.Contains(ds[0].Detail, "lethe/rogue") {

@@ -23,11 +23,27 @@ func ask[T any, R response[T]](ctx context.Context, c *client, m method, req pro
 // it can be read: what has become of it is not known then.
 func effect[T any, R response[T]](ctx context.Context, c *client, m method, req proto.Message, note provider.Note) (resp R, unanswered bool, _ provider.Diags) {
 	begun := !c.lost.Load() && ctx.Err() == nil
+	ctx, over := c.within(ctx, m)
+	defer over()
 	resp = new(T)
 	if err := c.conn.Invoke(ctx, c.methods[m], req, resp, Noted{Note: note}); err != nil {
 		return nil, begun && silent(err), provider.Diags{c.fault(ctx, m, err)}
 	}
 	return resp, false, c.diags(resp.GetDiagnostics())
+}
+
+// within gives a call its deadline. Renewing and closing have theirs from those who ask, who do not wait for an answer
+// either.
+func (c *client) within(ctx context.Context, m method) (context.Context, context.CancelFunc) {
+	switch d := c.opts.Deadlines; m {
+	case configure:
+		return provider.Within(ctx, "configure", d.Configure)
+	case openEphemeral:
+		return provider.Within(ctx, "open", d.Open)
+	case applyResource:
+		return provider.Within(ctx, "change", d.Change)
+	}
+	return ctx, func() {}
 }
 
 // Noted is an option of a call: connections by way of another process keep the note there.

@@ -25,8 +25,10 @@ type Options struct {
 	// branch on it.
 	Terraform string
 	// Ended says how the process behind the connection ended ("exit status 2"), "" if it has
-	// not. It is asked when a call fails, and may wait a moment for the process to be gone.
+	// not; what it wrote of why is on the lines after that. It is asked when a call fails, and may wait a moment for the process to be gone.
 	Ended func() string
+	// Deadlines are how long it may take to answer; without, there are none.
+	Deadlines provider.Deadlines
 	// Kept has what the provider said of its schemas to an earlier command. May be nil.
 	Kept Kept
 	// Called gets each call when it is over, from many goroutines. May be nil.

@@ -23,9 +23,12 @@ func (c *client) fault(ctx context.Context, m method, err error) diag.Diagnostic
 		return diag.Errorf("Internal error", "%s was not answered: %s", upper(call), bug)
 	}
 	st := status.Convert(err)
+	var late *provider.LateError
 	switch code := st.Code(); {
 	case errors.Is(context.Cause(ctx), provider.ErrAbandoned):
 		return diag.Errorf("Call abandoned", "%s had no answer yet when a second interrupt asked to end at once, and was not waited for.", upper(call))
+	case code == codes.DeadlineExceeded && errors.As(context.Cause(ctx), &late):
+		return diag.Errorf("Request cancelled", "%s was not answered within %s. %s=%s=%s in the environment gives it longer.", upper(call), late.Limit, provider.DeadlinesVariable, late.Name, 2*late.Limit)
 	case code == codes.DeadlineExceeded:
 		return diag.Errorf("Request cancelled", "%s was not answered in the time allowed for it.", upper(call))
 	case code == codes.Canceled || ctx.Err() != nil:
@@ -66,6 +69,9 @@ func (c *client) silence(call, why string) string {
 	if c.opts.Ended != nil {
 		if how := c.opts.Ended(); how != "" {
 			c.lost.Store(true)
+			if how, why, said := strings.Cut(how, "\n"); said {
+				return fmt.Sprintf("The provider's process ended (%s) before %s was answered: it crashed. It wrote:\n\n%s", how, call, why)
+			}
 			return fmt.Sprintf("The provider's process ended (%s) before %s was answered: it crashed or was killed. %s", how, call, log)
 		}
 	}

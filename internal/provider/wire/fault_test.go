@@ -111,7 +111,7 @@ func TestRequestTooLarge(t *testing.T) {
 // A provider that dies in the middle of a call.
 func TestCrash(t *testing.T) {
 	each(t, func(t *testing.T, dial dial) {
-		for _, ended := range []string{"", "exit status 2"} {
+		for ended, shown := range map[string]string{"": "log", "exit status 2": "(exit status 2)", "exit status 2\npanic: everything": "It wrote:\n\npanic: everything"} {
 			s := &wiretest.Server{Major: 6, Provider: &providertest.Fake{}}
 			s.Handlers = map[string]wiretest.Handler{"ReadResource": func(ctx context.Context, _ []byte) ([]byte, error) {
 				go s.Kill()
@@ -120,7 +120,7 @@ func TestCrash(t *testing.T) {
 			}}
 			p := wire.Client(dial(t, s, wire.MaxMessage), 6, playground, wire.Options{Ended: func() string { return ended }})
 			d := read(t, p)
-			says(t, d, "Plugin did not respond", "provider registry.opentofu.org/acme/playground", "ReadResource", "log", ended)
+			says(t, d, "Plugin did not respond", "provider registry.opentofu.org/acme/playground", "ReadResource", shown)
 			if strings.Contains(d.Detail, "process ended") != (ended != "") {
 				t.Errorf("wrong about the process: %s", d.Detail)
 			}

@@ -16,6 +16,10 @@
 // one when it is over. Those that were not closed are named to the next command, by address and
 // provider: nothing else is known of them here, nor is it needed to look for them.
 //
+// What no state has goes from journal to journal until it is settled (Notes): leases that were left open, until a user
+// takes them off the list, and creations without an outcome, until the state has an object there or a user says what
+// became of it. A journal that has nothing else belongs to whichever state of its lineage there is.
+//
 // The first record says which state the rest is about, by lineage, serial and digest. A journal
 // whose state has moved on, because another program wrote it since, is put aside and never
 // applied. A journal of a state that is encrypted is encrypted, too. No ephemeral value has a place in any record: objects are stored entries, and an intent
@@ -68,8 +72,9 @@ type Leases interface {
 type Lease struct {
 	Object   string        `json:"object"` // its address, with keys hidden that must not be shown
 	Provider addr.Provider `json:"provider"`
-	Run      string        `json:"run"`  // the run that opened it
-	Time     time.Time     `json:"time"` // when it was about to be opened
+	Run      string        `json:"run"`             // the run that opened it
+	Time     time.Time     `json:"time"`            // when it was about to be opened
+	Named    bool          `json:"named,omitempty"` // users were warned of it by a command that changed something
 }
 
 func (l Lease) String() string {
@@ -95,6 +100,14 @@ type Unknown struct {
 	Intent
 	Run  string    // the run that was lost
 	Time time.Time // when the call was about to be made
+
+	was state.Digest // of what the state had there after the run was taken in
+}
+
+// Notes are what is known of lost runs, and in no state.
+type Notes struct {
+	Unknown []Unknown
+	Leases  []Lease
 }
 
 func (u Unknown) String() string {

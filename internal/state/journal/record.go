@@ -115,7 +115,8 @@ type intentJSON struct {
 	Action   string                `json:"action"`
 	Provider addr.ProviderInstance `json:"provider"`
 	Known    map[string]string     `json:"known,omitempty"`
-	Run      string                `json:"run,omitempty"` // of an earlier run whose outcome is still unknown
+	Run      string                `json:"run,omitempty"` // of an earlier run whose outcome is still unknown; then there is:
+	Was      state.Digest          `json:"was,omitzero"`  // see Unknown
 	Time     time.Time             `json:"time"`
 }
 
@@ -172,7 +173,7 @@ func decode[T any](payload []byte) (v T, err error) {
 }
 
 func encodeIntent(op Op, u Unknown) []byte {
-	return encode(intentJSON{op, u.Object.Instance.String(), u.Object.Deposed, u.Action, u.Provider, u.Known, u.Run, u.Time})
+	return encode(intentJSON{op, u.Object.Instance.String(), u.Object.Deposed, u.Action, u.Provider, u.Known, u.Run, u.was, u.Time})
 }
 
 func decodeIntent(payload []byte) (Op, Unknown, error) {
@@ -181,7 +182,7 @@ func decodeIntent(payload []byte) (Op, Unknown, error) {
 		return 0, Unknown{}, err
 	}
 	i, err := addr.ParseInstance(j.Object)
-	return j.Op, Unknown{Run: j.Run, Time: j.Time, Intent: Intent{Object: addr.Object{Instance: i, Deposed: j.Deposed}, Action: j.Action, Provider: j.Provider, Known: j.Known}}, err
+	return j.Op, Unknown{Run: j.Run, Time: j.Time, was: j.Was, Intent: Intent{Object: addr.Object{Instance: i, Deposed: j.Deposed}, Action: j.Action, Provider: j.Provider, Known: j.Known}}, err
 }
 
 // encodeResult writes entries as they are, without decoding anything.

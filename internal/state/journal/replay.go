@@ -64,10 +64,12 @@ func Replay(data []byte, base *state.Snapshot, seal Sealing) (*Recovery, error) 
 		return &p.Recovery, nil
 	}
 	if reason := p.mismatch(base); reason != "" {
-		if p.found == nil || base == nil || base.Lineage != h.Lineage {
+		switch {
+		case base == nil || base.Lineage != h.Lineage || p.found == nil && len(p.changes) > 0:
 			return nil, &MismatchError{h, reason, p.Leases}
+		case p.found != nil:
+			p.choose(base)
 		}
-		p.choose(base)
 	}
 	p.apply(base)
 	p.settle()
@@ -133,9 +135,7 @@ func (p *replay) intent(payload []byte) error {
 	if err != nil {
 		return err
 	}
-	if u.Run == "" {
-		u.Run = p.Header.Run
-	} else {
+	if u.Run != "" {
 		p.earlier[u.Object] = append(p.earlier[u.Object], len(p.intents))
 	}
 	p.ops = max(p.ops, op)
@@ -157,7 +157,7 @@ func (p *replay) result(payload []byte) error {
 	}
 	for _, c := range changed {
 		for _, i := range p.earlier[c.Object] {
-			p.settled[i] = true
+			p.settled[i] = p.settled[i] || c.Entry != nil // else another creation has failed, which says nothing of this one
 		}
 	}
 	p.changes = append(p.changes, changed...)
@@ -261,14 +261,18 @@ func (p *replay) apply(base *state.Snapshot) {
 
 func (p *replay) settle() {
 	for i, u := range p.intents {
-		if !p.settled[i] {
+		fresh := u.Run == ""
+		if fresh {
+			u.Run, u.was = p.Header.Run, entryDigest(u.Object, p.Snapshot.Get(u.Object))
+		}
+		if !p.settled[i] && (fresh || !u.Settled(p.Snapshot)) {
 			p.Unknown = append(p.Unknown, u)
 		}
 	}
 }
 
 // Recover reads and replays the journal at path. nil and no error say that there is none, or that
-// it holds nothing (then it is removed).
+// it holds nothing: it is being begun, or was when its run was lost.
 func Recover(fsys disk.FS, path string, base *state.Snapshot, seal Sealing) (*Recovery, error) {
 	data, err := disk.Read(fsys, path)
 	if err != nil {
@@ -279,7 +283,7 @@ func Recover(fsys disk.FS, path string, base *state.Snapshot, seal Sealing) (*Re
 	}
 	r, err := Replay(data, base, seal)
 	if errors.Is(err, ErrNothing) {
-		return nil, Remove(fsys, path)
+		return nil, nil
 	}
 	return r, err
 }

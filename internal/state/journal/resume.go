@@ -79,7 +79,7 @@ func (r *Resumed) read(rec record) (err error) {
 		}
 	case leaseRecord:
 		var l leaseJSON
-		if l, err = decode[leaseJSON](rec.payload); err == nil {
+		if l, err = decode[leaseJSON](rec.payload); err == nil && !l.Named {
 			r.Open[l.Op] = Open{Provider: l.Provider, Lease: true}
 		}
 	case resultRecord, overRecord:

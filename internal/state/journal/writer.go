@@ -55,8 +55,7 @@ type Recovery struct {
 	Changes  int             // recorded changes
 	Objects  []addr.Object   // those that were changed, each once
 	Refused  []addr.Object   // those of them that are not as the run, one of several, knew them: their changes are not in Snapshot
-	Unknown  []Unknown       // calls without a recorded outcome, in the order they were made
-	Leases   []Lease         // not closed as far as is known, in the order they were opened
+	Notes                    // calls without a recorded outcome, in the order they were made; leases not closed as far as is known, in the order they were opened
 	Damaged  int             // bytes that could not be read between those that could
 	Missing  int             // records that could not be read
 	Written  bool            // the base holds all this already: the run was lost after writing it
@@ -78,7 +77,8 @@ type Options struct {
 	FS    disk.FS          // the real one
 	Now   func() time.Time // the clock
 	Seal  Sealing          // nil: the journal is in the clear
-	Carry []Unknown        // outcomes still unknown from earlier runs: they stay known until settled
+	Carry Notes            // of earlier runs: they stay known until settled
+	Over  bool             // the journal at the path was taken in, and gives way to this one
 
 	// Kept gets the journal once it is begun, for a process that outlives this one: the key that its records are
 	// encrypted under, nil if they are not. Recorded gets each call whose result is durable. Both may be nil.
@@ -95,7 +95,11 @@ func Create(path string, h Header, o Options) (*Writer, error) {
 	if h.Time.IsZero() {
 		h.Time = w.now().UTC()
 	}
-	if _, err := w.fs.Lstat(path); err == nil {
+	made := path
+	if o.Over {
+		made = path + ".new"
+		_ = w.fs.Remove(made) // of a command that was killed
+	} else if _, err := w.fs.Lstat(path); err == nil {
 		return nil, fmt.Errorf("%w: %s", ErrExists, path)
 	}
 	raw, sealedKey, err := newKey(o.Seal)
@@ -103,15 +107,18 @@ func Create(path string, h Header, o Options) (*Writer, error) {
 		return nil, fmt.Errorf("the journal cannot be encrypted: %w", err)
 	}
 	w.key = aead(raw)
-	if w.file, err = disk.Append(w.fs, path); err != nil {
+	if w.file, err = disk.Append(w.fs, made); err != nil {
 		return nil, fmt.Errorf("the journal cannot be made: %w", err)
 	}
-	if err = w.begin(h, sealedKey, o.Carry); err == nil {
+	if err = w.begin(h, sealedKey, o.Carry); err == nil && o.Over {
+		err = w.fs.Rename(made, path)
+	}
+	if err == nil {
 		err = w.fs.SyncDir(filepath.Dir(path))
 	}
 	if err != nil {
 		w.file.Close()
-		w.fs.Remove(path)
+		w.fs.Remove(made)
 		return nil, fmt.Errorf("the journal cannot be made: %w", err)
 	}
 	w.begun(path, raw, o)
@@ -155,8 +162,8 @@ func (r *Recovery) Continue(path, run string, o Options) (*Writer, error) {
 	return w, nil
 }
 
-// begin makes the header durable, and what is still unknown of earlier runs.
-func (w *Writer) begin(h Header, key []byte, carry []Unknown) error {
+// begin makes the header durable, and what is noted of earlier runs.
+func (w *Writer) begin(h Header, key []byte, carry Notes) error {
 	var b []byte
 	if key != nil {
 		b = appendRecord(b, keyRecord, w.number, key)
@@ -167,8 +174,11 @@ func (w *Writer) begin(h Header, key []byte, carry []Unknown) error {
 		w.number++
 	}
 	add(headerRecord, encode(h))
-	for _, u := range carry {
+	for _, u := range carry.Unknown {
 		add(intentRecord, encodeIntent(Op(w.ops.Add(1)), u))
+	}
+	for _, l := range carry.Leases {
+		add(leaseRecord, encode(leaseJSON{Op(w.ops.Add(1)), l}))
 	}
 	return w.put(b)
 }
@@ -216,7 +226,7 @@ func (w *Writer) Found(objects []Change) error {
 // Opening implements Leases.
 func (w *Writer) Opening(o addr.Object, p addr.Provider) (Op, error) {
 	op := Op(w.ops.Add(1))
-	err := w.durable(leaseRecord, encode(leaseJSON{op, Lease{o.String(), p, w.run, w.now().UTC()}}))
+	err := w.durable(leaseRecord, encode(leaseJSON{op, Lease{Object: o.String(), Provider: p, Run: w.run, Time: w.now().UTC()}}))
 	if err == nil {
 		w.count(1)
 	}

@@ -1,0 +1,131 @@
+package statecmd
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/view"
+	"github.com/lethe-iac/lethe/internal/workspace"
+)
+
+// Check is `state check`.
+var Check = &base.Command{
+	Name: "state check", Short: "Find out whether the state is whole",
+	Long: "Looks at the state, at the journal beside it and at backups and former states, and\nsays which of them are whole: what a journal has that the state has not, which calls\nhave no known outcome, which leases were left open, which backup is the newest whole\none. It changes nothing. If something has to be repaired, it fails.",
+	Examples: [][2]string{
+		{"lethe state check", "See whether anything is left of a run that was lost"},
+		{"lethe state check -json", "The same for a program"},
+	},
+	Setup: base.Flags(func(c *base.Call, f *project.Options) {
+		c.JSONFlag()
+		f.StateFlag(c)
+	}, runCheck),
+	Result: true,
+}
+
+func runCheck(ctx context.Context, c *base.Call, f *project.Options) int {
+	if !c.NoOperands() {
+		return c.UI.Fail()
+	}
+	p, ok := project.Open(c, f)
+	if !ok {
+		return c.UI.Fail()
+	}
+	x, ok := p.Examine(ctx)
+	if !ok {
+		return c.UI.Fail()
+	}
+	var err error
+	if c.View.JSON {
+		err = view.ExaminationJSON(c.Stdout, x)
+	} else {
+		err = view.ExaminationText(c.Stdout, x)
+	}
+	switch {
+	case err != nil:
+		c.Bag.Add(diag.Errorf("Failed to show the state", "%s.", err))
+	case c.View.JSON && !x.Whole():
+		return base.ExitError
+	case !x.Whole():
+		c.Bag.Add(diag.Errorf("State not whole", "Something above cannot be read, or does not belong together. What can be done about it: lethe state repair"))
+	}
+	return c.UI.DoneQuiet()
+}
+
+// Repair is `state repair`.
+var Repair = &base.Command{
+	Name: "state repair", Short: "Mend a state that is not whole",
+	Long: "Takes in what the journal of a lost run has and, where the state cannot be read, puts\nback the backup that the journal is about, or else the newest whole one. What could\nnot be read is kept in a file. It says first what it is going to do, and asks.\n\nReal objects are not touched. Run \"lethe plan\" afterwards.",
+	Examples: [][2]string{
+		{"lethe state repair", "Mend, after approval"},
+	},
+	Setup: base.Flags(func(c *base.Call, f *repairFlags) {
+		c.Flags.BoolVar(&f.autoApprove, "auto-approve", false, "Skip interactive approval.")
+		f.InputFlag(c)
+		f.LockFlags(c)
+		f.StateFlag(c)
+	}, runRepair),
+}
+
+type repairFlags struct {
+	project.Options
+	autoApprove bool
+}
+
+func runRepair(ctx context.Context, c *base.Call, f *repairFlags) int {
+	if !c.NoOperands() {
+		return c.UI.Fail()
+	}
+	p, ok := project.Open(c, &f.Options)
+	if !ok {
+		return c.UI.Fail()
+	}
+	r, ok := p.BeginRepair(ctx)
+	if !ok {
+		return c.UI.Fail()
+	}
+	switch {
+	case !r.Nothing():
+	case r.State.Problem != "":
+		c.Bag.Add(diag.Errorf("State cannot be repaired", "The state cannot be read, and there is no backup that can: %s", r.State.Problem))
+		return c.UI.Fail()
+	default:
+		c.UI.Print("There is nothing to repair.\n")
+		return c.UI.Done(base.ExitOK)
+	}
+	if !mended(p, r.Repair, f.autoApprove) || !r.Do(ctx) {
+		return c.UI.Fail()
+	}
+	c.UI.Print("The state is repaired.\n")
+	return c.UI.Done(base.ExitOK)
+}
+
+// mended says what is about to happen, and asks.
+func mended(p *project.Project, r workspace.Repair, approved bool) bool {
+	c := p.Call
+	c.UI.Print("Lethe will repair the state:\n\n")
+	if b := r.PutBack; b != nil {
+		c.UI.Print(fmt.Sprintf("  - put back %s (serial %d, %s)\n", b.Where, b.Snapshot.Serial, diag.Counted(b.Snapshot.Len(), "object", "objects")))
+	}
+	if r.Aside != "" {
+		c.UI.Print(fmt.Sprintf("  - keep what cannot be read as %s\n", p.Display(r.Aside)))
+	}
+	if r.TakeIn {
+		c.UI.Print("  - take in what the journal has\n")
+	}
+	if approved {
+		return true
+	}
+	yes, answered := c.UI.Confirm("Do you want to repair this state?", "")
+	if !answered && !c.CutShort() {
+		c.Bag.Add(base.NotApproved("-auto-approve"))
+		return false
+	}
+	if !yes {
+		c.UI.Print("Nothing was done.\n")
+	}
+	return yes
+}

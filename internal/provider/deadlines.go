@@ -1,0 +1,80 @@
+package provider
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Deadlines are how long a provider may take to answer. Zero is no deadline.
+type Deadlines struct {
+	Start     time.Duration // until its program has made itself known
+	Configure time.Duration
+	Open      time.Duration // one lease
+	Renew     time.Duration
+	Close     time.Duration
+	Stop      time.Duration // until it says that it will give up what it is doing
+	Change    time.Duration // creating, updating and destroying one object
+}
+
+// DefaultDeadlines are those where a user sets no other. Changes have none: what takes long may be about to be done.
+func DefaultDeadlines() Deadlines {
+	return Deadlines{Start: time.Minute, Configure: 10 * time.Minute, Open: 10 * time.Minute, Renew: time.Minute, Close: time.Minute, Stop: time.Second}
+}
+
+// all lists what Parse knows.
+func (d *Deadlines) all() ([]string, []*time.Duration) {
+	return []string{"start", "configure", "open", "renew", "close", "stop", "change"},
+		[]*time.Duration{&d.Start, &d.Configure, &d.Open, &d.Renew, &d.Close, &d.Stop, &d.Change}
+}
+
+// Parse reads a list such as `open=30s,change=2h` over what d has already; `none` is for no deadline, which leases that
+// are closed, the start and the stop always have.
+func (d *Deadlines) Parse(list string) error {
+	names, fields := d.all()
+	for part := range strings.SplitSeq(list, ",") {
+		name, text, _ := strings.Cut(strings.TrimSpace(part), "=")
+		if name == "" && text == "" {
+			continue
+		}
+		i := slices.Index(names, name)
+		if i < 0 {
+			return fmt.Errorf("there is no deadline %q; there are: %s", name, strings.Join(names, ", "))
+		}
+		may := name == "configure" || name == "open" || name == "change"
+		limit, err := time.ParseDuration(text)
+		switch {
+		case text == "none" && may:
+			limit = 0
+		case err != nil || limit <= 0:
+			word := ""
+			if may {
+				word = ", or none"
+			}
+			return fmt.Errorf("%s is how long that may take, such as 30s or 5m%s, and not %q", name, word, text)
+		}
+		*fields[i] = limit
+	}
+	return nil
+}
+
+// LateError is the cause with which a context ends when a deadline has passed.
+type LateError struct {
+	Name  string // of the deadline
+	Limit time.Duration
+}
+
+func (e *LateError) Error() string { return fmt.Sprintf("there was no answer within %s", e.Limit) }
+
+// Within is a context that ends when a deadline has passed; zero: never.
+func Within(ctx context.Context, name string, limit time.Duration) (context.Context, context.CancelFunc) {
+	if limit == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, limit, &LateError{name, limit})
+}
+
+// DeadlinesVariable is the environment variable that sets deadlines.
+const DeadlinesVariable = "LETHE_DEADLINES"

@@ -1,0 +1,257 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/disk"
+	"github.com/lethe-iac/lethe/internal/state/journal"
+	"github.com/lethe-iac/lethe/internal/state/store"
+)
+
+// Examination is what there is of a state: in its store, in the journal beside it, and in copies.
+type Examination struct {
+	State   Copy
+	Journal *Found // nil: there is none
+	Copies  []Copy // backups and former states, those first that were written last
+	Files   []string
+	Twice   [][]addr.Object // objects of one type and provider with the same ID: it may be one real object
+}
+
+// Copy is one text of a state.
+type Copy struct {
+	Where    string // a file, or which former state it is
+	Missing  bool   // there is none
+	Problem  string // why it cannot be read, as sentences; "": it is whole
+	Time     time.Time
+	Snapshot *state.Snapshot // nil unless it is whole
+
+	data    []byte        // as it is stored
+	version store.Version // of the state alone
+}
+
+// Found is a journal as far as it can be read.
+type Found struct {
+	Path    string
+	Running bool              // a process has it in use: the run goes on
+	Has     *journal.Recovery // nil: it has no part in the state, see Problem
+	Problem string            // why it does not belong to the state, or cannot be read; "" otherwise
+	Leases  []journal.Lease
+
+	base state.Digest // of the state that it is about, where that is another one
+}
+
+// backer is a store that says where it copies a state to.
+type backer interface{ BackupFile(workspace string) string }
+
+// Examine looks at all there is of a state, and changes nothing. What is wrong with it is no error of Examine: false
+// says that the store could not be asked, which was reported.
+func Examine(ctx context.Context, env *Env, st store.Store, name string) (*Examination, bool) {
+	x := &Examination{State: Copy{Where: place(env, st, name)}}
+	data, version, err := st.Get(ctx, name)
+	if w, ok := st.(store.Wrapper); ok && err != nil { // what cannot be decrypted is there all the same
+		x.State.Problem = err.Error()
+		data, version, err = w.Unwrap().Get(ctx, name)
+	}
+	if err != nil {
+		env.Bag.Add(Problem(err, diag.Errorf("Failed to load state", "Error refreshing state: %s", err)))
+		return nil, false
+	}
+	x.State.Missing, x.State.data, x.State.version = version == "", data, version
+	if !x.State.Missing && x.State.Problem == "" {
+		x.State.read(data)
+	}
+	x.Twice = twice(x.State.Snapshot)
+	x.Copies = copies(ctx, env, st, name)
+	x.Journal = examineJournal(env, st, name, x.State.Snapshot)
+	x.Files = others(env, st, name)
+	return x, true
+}
+
+// place is where a state is, as people read it.
+func place(env *Env, st store.Store, name string) string {
+	if f, ok := store.As[store.Filer](st); ok {
+		return relative(env, f.File(name))
+	}
+	return "workspace " + name
+}
+
+func relative(env *Env, path string) string {
+	if rel, err := filepath.Rel(env.Dir, path); err == nil && !strings.HasPrefix(rel, "..") {
+		return rel
+	}
+	return path
+}
+
+// read finds out what a text holds.
+func (c *Copy) read(data []byte) {
+	var bag diag.Bag
+	c.data = data
+	if s, ok := state.Read(data, &bag); ok {
+		c.Snapshot = s
+		return
+	}
+	for _, d := range bag.List() {
+		c.Problem = strings.TrimSpace(c.Problem + " " + d.Summary + ": " + d.Detail)
+	}
+}
+
+// opened is a text of a state in the clear.
+func opened(ctx context.Context, st store.Store, data []byte) ([]byte, error) {
+	if s := sealing(st); s != nil && len(data) > 0 {
+		return s.Open(ctx, data)
+	}
+	return data, nil
+}
+
+// copies are the backup and the former states that there are, each text once.
+func copies(ctx context.Context, env *Env, st store.Store, name string) []Copy {
+	var out []Copy
+	add := func(c Copy, data []byte, err error) {
+		if err == nil {
+			data, err = opened(ctx, st, data)
+		}
+		if err != nil {
+			c.Problem = err.Error()
+		} else {
+			c.read(data)
+		}
+		out = append(out, c)
+	}
+	if b, ok := store.As[backer](st); ok && b.BackupFile(name) != "" {
+		path := b.BackupFile(name)
+		if info, err := env.FS.Stat(path); err == nil {
+			data, err := disk.Read(env.FS, path)
+			add(Copy{Where: relative(env, path), Time: info.ModTime().UTC()}, data, err)
+		}
+	}
+	if h, ok := store.As[store.Historian](st); ok {
+		past, _ := h.History(ctx, name) // what cannot be listed helps no one
+		for _, p := range past {
+			data, err := h.Former(ctx, name, p.Serial)
+			if data == nil && err == nil {
+				continue // the present one
+			}
+			add(Copy{Where: fmt.Sprintf("the former state with the serial %d", p.Serial), Time: p.Time}, data, err)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Copy) int { return b.Time.Compare(a.Time) })
+	seen := map[state.Digest]bool{}
+	return slices.DeleteFunc(out, func(c Copy) bool {
+		again := c.Snapshot != nil && seen[c.Snapshot.Digest()]
+		if c.Snapshot != nil {
+			seen[c.Snapshot.Digest()] = true
+		}
+		return again
+	})
+}
+
+// examineJournal looks at the journal of a state, nil if that cannot be read.
+func examineJournal(env *Env, st store.Store, name string, s *state.Snapshot) *Found {
+	path := journalFile(env, st, name)
+	if _, err := env.FS.Lstat(path); err != nil {
+		return nil
+	}
+	f := &Found{Path: relative(env, path), Running: journal.Held(env.FS, path)}
+	if s == nil {
+		s = &state.Snapshot{}
+	}
+	r, err := journal.Recover(env.FS, path, s, sealing(st))
+	var mismatch *journal.MismatchError
+	switch {
+	case errors.As(err, &mismatch):
+		f.Problem, f.Leases, f.base = mismatch.Reason, mismatch.Leases, mismatch.Header.Base
+	case err != nil:
+		f.Problem = err.Error()
+	case r == nil:
+		return nil
+	default:
+		f.Has, f.Leases = r, r.Leases
+	}
+	return f
+}
+
+// others are files that may have what the state has not: journals that were put aside, and states that could not be
+// stored.
+func others(env *Env, st store.Store, name string) []string {
+	var out []string
+	find := func(dir, prefix string) {
+		entries, err := env.FS.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		for _, e := range entries {
+			if strings.HasPrefix(e.Name(), prefix) {
+				out = append(out, relative(env, filepath.Join(dir, e.Name())))
+			}
+		}
+	}
+	path := journalFile(env, st, name)
+	find(filepath.Dir(path), filepath.Base(path)+".aside-")
+	for _, dir := range store.EmergencyDirs(env.Dir, env.Getenv)[:1] {
+		find(dir, store.EmergencyName)
+	}
+	return out
+}
+
+// twice are the objects that look like one real object with two addresses.
+func twice(s *state.Snapshot) [][]addr.Object {
+	type real struct {
+		provider addr.ProviderConfig
+		typ, id  string
+	}
+	by := map[real][]addr.Object{}
+	var order []real
+	for o, e := range s.Objects() {
+		if id := e.ID(); o.Mode == addr.Managed && id != "" {
+			r := real{e.Provider.ProviderConfig, o.Type, id}
+			if by[r] = append(by[r], o); len(by[r]) == 2 {
+				order = append(order, r)
+			}
+		}
+	}
+	var out [][]addr.Object
+	for _, r := range order {
+		out = append(out, by[r])
+	}
+	return out
+}
+
+// Whole reports whether nothing is wrong that a repair could mend, or a user has to look at.
+func (x *Examination) Whole() bool {
+	return x.State.Problem == "" && (x.Journal == nil || x.Journal.Problem == "" && x.Journal.Has.Damaged+x.Journal.Has.Missing == 0)
+}
+
+// Fitting is the copy that a state which cannot be read is to be replaced by: the one that its journal is about or, where
+// there is none, that with the highest serial. A state that is missing is put back for the sake of a journal alone. nil:
+// there is no need, or no copy.
+func (x *Examination) Fitting() *Copy {
+	if x.State.Snapshot != nil {
+		return nil
+	}
+	var base state.Digest
+	if x.Journal != nil {
+		base = x.Journal.base
+	}
+	var best *Copy
+	for i := range x.Copies {
+		c := &x.Copies[i]
+		switch {
+		case c.Snapshot == nil:
+		case base != (state.Digest{}) && c.Snapshot.Digest() == base:
+			return c
+		case !x.State.Missing && (best == nil || c.Snapshot.Serial > best.Snapshot.Serial):
+			best = c
+		}
+	}
+	return best
+}
