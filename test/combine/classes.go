@@ -149,7 +149,7 @@ var classes = []class{
 			c.idle(d, func(ch any) bool { return c.about(Difference{At: fmt.Sprint(get(ch, "address"))}, c.halfLooked()) }))
 	}},
 	{"a provider whose settings are not known yet", func(c *comparison, d Difference) bool {
-		return c.b.halfConfigured() && (c.refuses(d, " argument") || c.refuses(d, "On demand") && !slices.ContainsFunc(c.failures(), func(at string) bool {
+		return c.b.halfConfigured() && (c.refused(d, "On demand") || c.refuses(d, " argument") || c.refuses(d, "On demand") && !slices.ContainsFunc(c.failures(), func(at string) bool {
 			return !strings.Contains("."+at, ".data.") || !c.needs(Difference{At: at}, (*place).configured)
 		}))
 	}},
@@ -157,7 +157,7 @@ var classes = []class{
 		return c.refused(d, " argument") && strings.Contains(c.b.said(), "in ephemeral \"")
 	}},
 	{"an import block for what is not declared, with `-refresh-only`", func(c *comparison, d Difference) bool {
-		return c.st.Do.Refresh == "only" && c.refused(d, "Configuration for import target does not exist")
+		return c.st.Do.Refresh == "only" && c.refused(d, "Configuration for import target does not exist", "Invalid import 'to' expression")
 	}},
 	{"a mistake in what `-target` leaves out", func(c *comparison, d Difference) bool {
 		return len(c.st.Do.Target) > 0 && (c.refuses(d, "Moved object still exists") || c.refuses(d, "Invalid for_each argument") && strings.Contains(c.a.said(), "unsuitable"))
