@@ -86,7 +86,7 @@ func (s *State) present(ctx context.Context) (*state.Snapshot, store.Version, bo
 			return s.snapshot, s.version, true
 		}
 	}
-	return read(ctx, s.env, s.req)
+	return s.read(ctx)
 }
 
 // claim takes parts.

@@ -79,6 +79,11 @@ func (s *State) Opening(o addr.Object, p addr.Provider) (journal.Op, error) {
 	if err := s.record.begin(s.snapshot); err != nil {
 		return 0, err
 	}
+	if s.part != nil && !s.record.parts.Swap(true) { // the journal is about a part: by objects, of which there are none yet
+		if err := s.record.journal.Found(nil); err != nil {
+			return 0, err
+		}
+	}
 	return s.record.journal.Opening(o, p)
 }
 
@@ -118,8 +123,20 @@ func (s *State) End() {
 	r.journal = nil
 }
 
-func read(ctx context.Context, env *Env, req Request) (*state.Snapshot, store.Version, bool) {
-	data, version, err := req.Store.Get(ctx, req.Name)
+// read reads what the command needs of the state.
+func (s *State) read(ctx context.Context) (*state.Snapshot, store.Version, bool) {
+	return read(ctx, s.env, s.req, s.part)
+}
+
+func read(ctx context.Context, env *Env, req Request, part []string) (*state.Snapshot, store.Version, bool) {
+	var data []byte
+	var version store.Version
+	var err error
+	if p, ok := store.PartsOf(req.Store); ok && part != nil {
+		data, version, err = p.GetPart(ctx, req.Name, part)
+	} else {
+		data, version, err = req.Store.Get(ctx, req.Name)
+	}
 	if err != nil {
 		env.Bag.Add(Problem(err, diag.Errorf("Failed to load state", "Error refreshing state: %s", err)))
 		return nil, "", false
@@ -134,7 +151,7 @@ func read(ctx context.Context, env *Env, req Request) (*state.Snapshot, store.Ve
 // Read reads a state without a lock; nil where there is none. What a run has recorded beside it, one
 // that was killed or one that goes on, belongs to it.
 func Read(ctx context.Context, env *Env, st store.Store, name string) (*state.Snapshot, bool) {
-	s, v, ok := read(ctx, env, Request{Store: st, Name: name})
+	s, v, ok := read(ctx, env, Request{Store: st, Name: name}, nil)
 	if !ok {
 		return nil, false
 	}

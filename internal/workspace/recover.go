@@ -123,7 +123,7 @@ func (s *State) takeIn(ctx context.Context, r *journal.Recovery) bool {
 		return true
 	}
 	var ok bool
-	s.snapshot, s.version, ok = read(ctx, s.env, s.req)
+	s.snapshot, s.version, ok = s.read(ctx)
 	return ok
 }
 

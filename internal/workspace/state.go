@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state"
@@ -21,7 +22,9 @@ type State struct {
 	version  store.Version
 	release  func(context.Context) error
 	record   recorder
-	shared   *shared // nil: the state is this command's alone, or not locked
+	shared   *shared               // nil: the state is this command's alone, or not locked
+	part     []string              // the resources that are known of the state; nil: all
+	stamps    map[string]store.Stamp // to be written with the state
 }
 
 // shared is what a command has of a state that others work on, too.
@@ -45,6 +48,7 @@ type recorder struct {
 	journal  *journal.Writer   // from the first lease on, or the first change
 	left     *journal.Recovery // an earlier journal that stays: this run only looks
 	unknown  []journal.Unknown // calls of a lost run whose outcome is not known
+	parts    atomic.Bool       // it says that it is about a part of the state
 	keep     bool              // the journal has what the state has not
 }
 
@@ -80,7 +84,7 @@ func (s *State) Put(next *state.Snapshot) bool {
 	recorded := s.record.complete()
 	if err == nil {
 		s.record.about(state.DigestOf(data))
-		s.version, err = s.req.Store.Put(context.Background(), s.req.Name, data, s.version)
+		s.version, err = s.put(data)
 	}
 	if err == nil {
 		s.snapshot, s.record.keep = next, false
@@ -91,6 +95,44 @@ func (s *State) Put(next *state.Snapshot) bool {
 		return true
 	}
 	return s.unsaved(err, next, data, recorded)
+}
+
+// put hands bytes to the store, with the stamps.
+func (s *State) put(data []byte) (store.Version, error) {
+	p, ok := s.parted()
+	if !ok || s.part == nil && len(s.stamps) == 0 {
+		return s.req.Store.Put(context.Background(), s.req.Name, data, s.version)
+	}
+	return p.PutPart(context.Background(), s.req.Name, store.Part{Whole: s.part == nil, Resources: s.part, Data: data, Stamps: s.stamps}, s.version)
+}
+
+// parted is what can be done with parts of the state. What is encrypted has none.
+func (s *State) parted() (store.Parted, bool) {
+	if sealing(s.req.Store) != nil {
+		return nil, false
+	}
+	return store.PartsOf(s.req.Store)
+}
+
+// Stamped reports whether the store keeps stamps.
+func (s *State) Stamped() bool {
+	_, ok := s.parted()
+	return ok
+}
+
+// Stamp says for what nothing is left to do once the state is written that the command made.
+func (s *State) Stamp(stamps map[string]store.Stamp) { s.stamps = stamps }
+
+// Part are the resources that are known of the state; nil: all.
+func (s *State) Part() []string { return s.part }
+
+// stamp writes stamps alone, of a state that does not change. Without them the next plan looks at more.
+func (s *State) stamp() {
+	if p, ok := s.parted(); ok && len(s.stamps) > 0 && s.version != "" {
+		if v, err := p.PutPart(context.Background(), s.req.Name, store.Part{Whole: true, Stamps: s.stamps}, s.version); err == nil {
+			s.version = v
+		}
+	}
 }
 
 // unsaved reports that a state could not be written. data are its bytes; recorded says that the journal has all of it.

@@ -197,14 +197,14 @@ func testRowParts(t *testing.T, port string) {
 	}
 	v, err := st.Put(ctx, "w", document(1, n, 100, ""), "")
 	check(t, err)
-	marks := map[string]store.Mark{}
+	stamps := map[string]store.Stamp{}
 	for i := range n {
-		marks[resource(i)] = store.Mark{Config: "c", Of: []string{resource((i + 1) % n)}}
+		stamps[resource(i)] = store.Stamp{Config: "c", Of: []string{resource((i + 1) % n)}}
 	}
-	marks["aws_x.none"] = store.Mark{Config: "none"}
+	stamps["aws_x.none"] = store.Stamp{Config: "none"}
 	review := func(want int) *store.Review {
 		t.Helper()
-		r, err := parted.Review(ctx, "w", marks)
+		r, err := parted.Review(ctx, "w", stamps)
 		check(t, err)
 		if len(r.Resources) != n || r.Version != v || len(r.Same) != want {
 			t.Errorf("%d resources, %d the same, want %d", len(r.Resources), len(r.Same), want)
@@ -212,7 +212,7 @@ func testRowParts(t *testing.T, port string) {
 		return r
 	}
 	review(0)
-	v, err = parted.PutPart(ctx, "w", store.Part{Marks: marks}, v)
+	v, err = parted.PutPart(ctx, "w", store.Part{Stamps: stamps}, v)
 	check(t, err)
 	review(n + 1)
 	data, got, err := parted.GetPart(ctx, "w", []string{resource(n / 2), "aws_x.other"})
@@ -220,7 +220,7 @@ func testRowParts(t *testing.T, port string) {
 	if got != v || bytes.Count(data, []byte(`"schema_version"`)) != 1 || !bytes.Contains(data, []byte(resource(n / 2)[len("module.m.aws_x."):])) {
 		t.Errorf("the part is %s", data)
 	}
-	// What one run changes is of two marks: its own, and that of the resource that is made from it.
+	// What one run changes is of two stamps: its own, and that of the resource that is made from it.
 	whole := document(2, n, 100, "!")
 	changed := bytes.Replace(bytes.Replace(data, []byte(`"serial": 1`), []byte(`"serial": 2`), 1), fmt.Appendf(nil, `i-%d`, n/2), fmt.Appendf(nil, `i-%d!`, n/2), 1)
 	next, err := parted.PutPart(ctx, "w", store.Part{Resources: []string{resource(n / 2)}, Data: changed}, v)
@@ -231,7 +231,7 @@ func testRowParts(t *testing.T, port string) {
 	}
 	v = next
 	if r := review(n - 1); r.Same[resource(n/2)] || r.Same[resource(n/2-1)] {
-		t.Error("the marks of what was changed are the same")
+		t.Error("the stamps of what was changed are the same")
 	}
 	all, got, err := st.Get(ctx, "w")
 	check(t, err)

@@ -45,6 +45,9 @@ func (o *operation) carryOut(ctx context.Context, pl *plan.Plan, mayForget bool)
 	if done.Cut {
 		o.p.Call.CutShort()
 	}
+	if ok {
+		settle(o.p, o.ws, pl)
+	}
 	saved := o.ws.SaveApplied(done.Snapshot)
 	refreshed := o.p.Call.Command.Name == "refresh" // of which Terraform and OpenTofu say nothing more
 	if done.Summary.Operation == "destroy" && o.p.Call.Command.Name != "destroy" {
@@ -77,7 +80,7 @@ func (o *operation) carryOut(ctx context.Context, pl *plan.Plan, mayForget bool)
 func partial(pl *plan.Plan, bag *diag.Bag) {
 	flag := "target"
 	switch {
-	case len(pl.Targets)+len(pl.Excludes) == 0:
+	case len(pl.Targets)+len(pl.Excludes) == 0 || pl.Part != nil:
 		return
 	case len(pl.Targets) == 0:
 		flag = "exclude"

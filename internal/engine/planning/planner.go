@@ -42,6 +42,9 @@ type Request struct {
 	// Quiet says that the targets are those of the import command, not the user's: only what is imported is looked
 	// at, and no warnings say that the plan is a part.
 	Quiet bool
+
+	// Part says that the state is a part, of these resources, and that the targets are what changed in it: see plan.Plan.
+	Part []string
 }
 
 // Import asks for an existing object to be taken in.

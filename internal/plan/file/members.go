@@ -46,7 +46,7 @@ func open(r io.ReaderAt, size int64) (*members, *diag.Diagnostic) {
 }
 
 // format is the version of what body.go says.
-const format = "4"
+const format = "5"
 
 // firstLine begins the member tfplan. The rest of it is what body.go says.
 func firstLine(program string) string { return "lethe plan v" + format + " " + program + "\n" }

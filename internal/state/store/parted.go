@@ -11,10 +11,10 @@ import (
 type Parted interface {
 	// Review tells which resources a state has, and for which of them nothing is left to do. The error is ErrWhole for
 	// a state that has no parts, such as one that is not there yet.
-	Review(ctx context.Context, workspace string, marks map[string]Mark) (*Review, error)
+	Review(ctx context.Context, workspace string, stamps map[string]Stamp) (*Review, error)
 	// GetPart is Get for a part. The version is that of the whole state.
 	GetPart(ctx context.Context, workspace string, resources []string) ([]byte, Version, error)
-	// PutPart is Put for a part, and for marks. After an error that leaves open whether the state was written, the
+	// PutPart is Put for a part, and for stamps. After an error that leaves open whether the state was written, the
 	// version is the one that it then has.
 	PutPart(ctx context.Context, workspace string, p Part, prev Version) (Version, error)
 }
@@ -23,26 +23,36 @@ type Parted interface {
 type Part struct {
 	Whole     bool            // Data is all of it
 	Resources []string        // the resources that Data has, or had
-	Data      []byte          // nil: nothing changes but marks
-	Marks     map[string]Mark // of those for which a run left nothing to do
+	Data      []byte          // nil: nothing changes but stamps
+	Stamps     map[string]Stamp // of those for which a run left nothing to do
 }
 
-// Mark says what a resource, or an output, is made from, beside what the state has of it. A store keeps a digest of it
+// Stamp says what a resource, or an output, is made from, beside what the state has of it. A store keeps a digest of it
 // and of the objects of all these resources: that is the same as long as nothing of it was changed, however that came.
-type Mark struct {
+type Stamp struct {
 	Config string   // a digest of what the configuration says
 	Of     []string // the resources that it refers to
 }
 
-// Review is what a store has of marks.
+// Review is what a store has of stamps.
 type Review struct {
 	Version   Version
 	Resources []string        // that have objects, sorted
-	Same      map[string]bool // those of the marks that were kept just so
+	Same      map[string]bool // those of the stamps that were kept just so
 }
 
-// OutputMark is the name of the mark of a root output.
-func OutputMark(name string) string { return "output " + name }
+// OutputStamp is the name of the stamp of a root output.
+func OutputStamp(name string) string { return "output " + name }
+
+// PartsOf is what a store can do with parts of its states.
+func PartsOf(s Store) (Parted, bool) {
+	p, ok := As[Parted](s)
+	if c, is := p.(*careful); is {
+		_, err := c.parted()
+		ok = err == nil
+	}
+	return p, ok
+}
 
 // parted finds what can be done with parts of the store within.
 func (c *careful) parted() (Parted, error) {
@@ -54,13 +64,13 @@ func (c *careful) parted() (Parted, error) {
 }
 
 // Review implements Parted.
-func (c *careful) Review(ctx context.Context, workspace string, marks map[string]Mark) (r *Review, err error) {
+func (c *careful) Review(ctx context.Context, workspace string, stamps map[string]Stamp) (r *Review, err error) {
 	p, err := c.parted()
 	if err != nil {
 		return nil, err
 	}
 	err = c.tries.Do(ctx, func() error {
-		r, err = p.Review(ctx, workspace, marks)
+		r, err = p.Review(ctx, workspace, stamps)
 		return err
 	})
 	return r, err

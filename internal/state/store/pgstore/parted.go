@@ -13,7 +13,7 @@ import (
 )
 
 // Review implements store.Parted.
-func (s *rowStore) Review(ctx context.Context, workspace string, marks map[string]store.Mark) (*store.Review, error) {
+func (s *rowStore) Review(ctx context.Context, workspace string, stamps map[string]store.Stamp) (*store.Review, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return nil, err
 	}
@@ -35,12 +35,12 @@ func (s *rowStore) Review(ctx context.Context, workspace string, marks map[strin
 	}
 	r := &store.Review{Version: h.version(), Same: map[string]bool{}}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if all[name].sum != (rows.Sum{}) && !strings.HasPrefix(name, store.OutputMark("")) {
+		if all[name].sum != (rows.Sum{}) && !strings.HasPrefix(name, store.OutputStamp("")) {
 			r.Resources = append(r.Resources, name)
 		}
 	}
-	for name, m := range marks {
-		if is := all[name]; is.mark != "" && is.mark == markOf(name, m, all) {
+	for name, m := range stamps {
+		if is := all[name]; is.stamp != "" && is.stamp == stampOf(name, m, all) {
 			r.Same[name] = true
 		}
 	}
@@ -67,7 +67,7 @@ func (s *rowStore) GetPart(ctx context.Context, workspace string, resources []st
 
 // PutPart implements store.Parted.
 func (s *rowStore) PutPart(ctx context.Context, workspace string, p store.Part, prev store.Version) (store.Version, error) {
-	w := writing{workspace: workspace, data: p.Data, marks: p.Marks, prev: prev}
+	w := writing{workspace: workspace, data: p.Data, stamps: p.Stamps, prev: prev}
 	if !p.Whole && p.Data != nil {
 		w.part = append([]string{}, p.Resources...)
 	}

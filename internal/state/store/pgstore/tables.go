@@ -32,7 +32,7 @@ var resourceColumns = []column{
 	{"state", "bigint NOT NULL", "The id of the state in the table of states."},
 	{"resource", "text NOT NULL", "The address of the resource, without keys; of an output, output and its name."},
 	{"sum", "bytea NOT NULL", "The sum of the digests of its rows; zeros if it has none."},
-	{"mark", "text", "A digest of its rows, of its configuration and of what it is made from, as of a run that left nothing to do for it."},
+	{"stamp", "text", "A digest of its rows, of its configuration and of what it is made from, as of a run that left nothing to do for it."},
 }
 
 // claimColumns are those of the table that has a row for each run that works on parts of a state.

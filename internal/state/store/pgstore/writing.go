@@ -28,14 +28,14 @@ type writing struct {
 	workspace string
 	part      []string // the resources that are written; nil: all
 	data      []byte
-	marks     map[string]store.Mark
+	stamps     map[string]store.Stamp
 	prev      store.Version
 	replaces  store.Version // instead of what rows have: a document, of that digest
 
 	head  rows.Head
 	whole bool // the document is kept as it is, and has no rows
 	found [len(rows.Tables)]map[rows.Digest]bool
-	sums  map[string]rows.Sum // of what is written, by resource, and by the name of the mark of an output
+	sums  map[string]rows.Sum // of what is written, by resource, and by the name of the stamp of an output
 	who   store.LockInfo
 }
 
@@ -86,7 +86,7 @@ func (w *writing) split() {
 	}
 	head, ok := rows.Split(w.data, func(k rows.Kind, d rows.Digest, cells [][]byte) {
 		w.found[k][d] = true
-		if name := markName(k, cells); name != "" {
+		if name := stampName(k, cells); name != "" {
 			sum := w.sums[name]
 			sum.Add(d)
 			w.sums[name] = sum
@@ -101,11 +101,11 @@ func (w *writing) split() {
 	}
 }
 
-// markName is what the row of a mark is called; "" for results of conditions.
-func markName(k rows.Kind, cells [][]byte) string {
+// stampName is what the row of a stamp is called; "" for results of conditions.
+func stampName(k rows.Kind, cells [][]byte) string {
 	switch k {
 	case rows.Outputs:
-		return store.OutputMark(string(cells[0]))
+		return store.OutputStamp(string(cells[0]))
 	case rows.Objects:
 		return rows.ResourceOf(k, cells)
 	}
@@ -123,7 +123,7 @@ type present struct {
 // known is what there is of a resource.
 type known struct {
 	sum  rows.Sum
-	mark string
+	stamp string
 }
 
 // write replaces a state in one transaction, of two round trips: it reads which rows there are, and writes those that
@@ -171,7 +171,7 @@ func (s *rowStore) comparing(w *writing, now *present) iter.Seq[request] {
 
 // listing is the request for what there is of each resource.
 func (s *rowStore) listing(workspace string, to map[string]known) request {
-	return request{sql: `SELECT r.resource, r.sum, r.mark FROM ` + s.resources() + ` r JOIN ` + s.table + ` s ON s.id = r.state WHERE s.name = $1`, args: [][]byte{[]byte(workspace)}, row: func(c [][]byte) {
+	return request{sql: `SELECT r.resource, r.sum, r.stamp FROM ` + s.resources() + ` r JOIN ` + s.table + ` s ON s.id = r.state WHERE s.name = $1`, args: [][]byte{[]byte(workspace)}, row: func(c [][]byte) {
 		sum, _ := rows.SumOf(unhex(c[1]))
 		to[string(c[0])] = known{sum, string(c[2])}
 	}}
@@ -240,7 +240,7 @@ func (s *rowStore) next(w *writing, now *present) *following {
 		}
 		n.seal()
 	}
-	n.mark(w, now)
+	n.stamp(w, now)
 	return n
 }
 
@@ -249,28 +249,28 @@ func (p *present) has(k int, d rows.Digest) bool {
 	return there
 }
 
-// mark works out what is to be known of resources.
-func (n *following) mark(w *writing, now *present) {
+// stamp works out what is to be known of resources.
+func (n *following) stamp(w *writing, now *present) {
 	all, touched := maps.Clone(now.resources), maps.Clone(w.sums)
 	if w.data != nil {
 		for name := range now.resources {
-			if _, there := touched[name]; !there && (w.part == nil || strings.HasPrefix(name, store.OutputMark(""))) {
+			if _, there := touched[name]; !there && (w.part == nil || strings.HasPrefix(name, store.OutputStamp(""))) {
 				touched[name] = rows.Sum{}
 			}
 		}
 	}
 	for name, sum := range touched {
-		all[name] = known{sum, all[name].mark}
+		all[name] = known{sum, all[name].stamp}
 	}
-	for name, m := range w.marks {
-		all[name] = known{all[name].sum, markOf(name, m, all)}
+	for name, m := range w.stamps {
+		all[name] = known{all[name].sum, stampOf(name, m, all)}
 	}
 	for name, is := range all {
 		was, there := now.resources[name]
 		_, written := touched[name]
-		_, marked := w.marks[name]
+		_, stamped := w.stamps[name]
 		switch {
-		case is.sum == rows.Sum{} && !marked && (written || is.mark == ""):
+		case is.sum == rows.Sum{} && !stamped && (written || is.stamp == ""):
 			if there {
 				n.gone = append(n.gone, name)
 			}
@@ -280,8 +280,8 @@ func (n *following) mark(w *writing, now *present) {
 	}
 }
 
-// markOf is a mark as it is kept.
-func markOf(name string, m store.Mark, all map[string]known) string {
+// stampOf is a stamp as it is kept.
+func stampOf(name string, m store.Stamp, all map[string]known) string {
 	b := strconv.AppendQuote(nil, m.Config)
 	for _, of := range append([]string{name}, slices.Sorted(slices.Values(m.Of))...) {
 		b = append(strconv.AppendQuote(b, of), all[of].sum.Bytes()...)
@@ -340,7 +340,7 @@ func (s *rowStore) changing(w *writing, now *present, next *following) iter.Seq[
 // knowing are the requests that note what is known of resources.
 func (s *rowStore) knowing(name []byte, now *present, next *following, yield func(request) bool) bool {
 	const of = ` t USING %s s WHERE s.id = t.state AND s.name = $1 AND t.resource = ANY ($2::text[])`
-	var gone, fresh, sums, marks array
+	var gone, fresh, sums, stamps array
 	for _, n := range next.gone {
 		gone.add([]byte(n))
 	}
@@ -351,17 +351,17 @@ func (s *rowStore) knowing(name []byte, now *present, next *following, yield fun
 		}
 		fresh.add([]byte(n))
 		sums.add(is.sum.Bytes())
-		if is.mark == "" {
-			marks.add(nil)
+		if is.stamp == "" {
+			stamps.add(nil)
 		} else {
-			marks.add([]byte(is.mark))
+			stamps.add([]byte(is.stamp))
 		}
 	}
 	if gone.n > 0 && !yield(request{sql: `DELETE FROM ` + s.resources() + fmt.Sprintf(of, s.table), args: [][]byte{name, gone.arg(textType)}, arrays: 1}) {
 		return false
 	}
-	return fresh.n == 0 || yield(request{sql: `INSERT INTO ` + s.resources() + ` (state, resource, sum, mark) SELECT s.id, x.r, x.s, x.m FROM ` + s.table + ` s, unnest($2::text[], $3::bytea[], $4::text[]) AS x (r, s, m) WHERE s.name = $1`,
-		args: [][]byte{name, fresh.arg(textType), sums.arg(bytesType), marks.arg(textType)}, arrays: 3})
+	return fresh.n == 0 || yield(request{sql: `INSERT INTO ` + s.resources() + ` (state, resource, sum, stamp) SELECT s.id, x.r, x.s, x.m FROM ` + s.table + ` s, unnest($2::text[], $3::bytea[], $4::text[]) AS x (r, s, m) WHERE s.name = $1`,
+		args: [][]byte{name, fresh.arg(textType), sums.arg(bytesType), stamps.arg(textType)}, arrays: 3})
 }
 
 // numbers is an array of numbers as text.
