@@ -24,7 +24,8 @@ func Lock(ctx context.Context, env *Env, req Request) (*State, bool) {
 	}
 	if ok {
 		s.record = recorder{env: env, seal: sealing(req.Store), path: journalFile(env, req.Store, req.Name), name: req.Name, keeper: req.Keeper, silent: req.Looks && !req.Lock}
-		ok = s.recover(ctx)
+		s.record.copied = s.copying()
+		ok = s.recover(ctx) && s.recoverLost(ctx)
 	}
 	if !ok {
 		s.Unlock()
@@ -41,6 +42,9 @@ func (s *State) choose(ctx context.Context) bool {
 		return true
 	}
 	if left, err := disk.Read(s.env.FS, journalFile(s.env, s.req.Store, s.req.Name)); err != nil || left != nil {
+		return true
+	}
+	if lost, err := s.lost(ctx); err != nil || len(lost) > 0 {
 		return true
 	}
 	for range 5 {

@@ -30,6 +30,9 @@ func (r *recorder) begin(base *state.Snapshot) error {
 		return nil
 	}
 	o := journal.Options{Seal: r.seal, FS: r.env.FS, Now: r.env.Now, Carry: r.unknown}
+	if r.copied != nil {
+		o.Copy = r.copied.add
+	}
 	process := 0
 	if r.keeper != nil {
 		o.Kept, o.Recorded, process = r.keeper.Begun, r.keeper.Recorded, r.keeper.ID()
@@ -51,6 +54,8 @@ func (s *State) Record() (journal.Journal, bool) {
 	err := s.record.begin(s.snapshot)
 	if err == nil && s.shared != nil {
 		err = s.record.journal.Found(s.mine())
+	} else if err == nil && s.record.copied != nil && s.snapshot.Len() == 0 {
+		err = s.record.journal.Found(nil) // another command may take in the copy before this file is
 	}
 	if err != nil {
 		s.env.Bag.Add(Problem(err, diag.Errorf("Failed to begin the journal", "The journal of this run could not be created: %s.", err)))
@@ -116,6 +121,9 @@ func (s *State) End() {
 	err := r.journal.Close()
 	if !keep && r.left == nil {
 		err = errors.Join(err, journal.Remove(r.env.FS, r.path))
+		if r.copied != nil {
+			err = errors.Join(err, r.copied.st.Drop(context.Background(), r.name, ""))
+		}
 	}
 	if err != nil {
 		r.env.Bag.Add(diag.Warningf("Journal not removed", "%s.", err))

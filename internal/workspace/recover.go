@@ -32,6 +32,7 @@ func (s *State) recover(ctx context.Context) bool {
 		if err != nil {
 			aside = path
 		}
+		s.taken = append(s.taken, mismatch.Header)
 		bag.Add(diag.Warningf("Journal of another state", "Beside the state there was a journal of an earlier run that does not belong to it: %s. It was kept as %s.", mismatch.Reason, aside))
 		reportLeases(mismatch.Leases, bag)
 		return true
@@ -57,6 +58,7 @@ func (s *State) recover(ctx context.Context) bool {
 	report(r, bag)
 	if s.req.Looks {
 		s.snapshot, s.record.left = r.Snapshot, r
+		s.taken = append(s.taken, r.Header)
 		return true
 	}
 	return s.takeIn(ctx, r)
@@ -110,6 +112,7 @@ func (s *State) takeIn(ctx context.Context, r *journal.Recovery) bool {
 		}
 	}
 	s.record.unknown = r.Unknown
+	s.taken = append(s.taken, r.Header)
 	if err == nil && len(r.Refused) > 0 {
 		_, err = journal.Aside(fsys, path)
 	} else if err == nil {

@@ -22,9 +22,10 @@ type State struct {
 	version  store.Version
 	release  func(context.Context) error
 	record   recorder
-	shared   *shared               // nil: the state is this command's alone, or not locked
-	part     []string              // the resources that are known of the state; nil: all
-	stamps    map[string]store.Stamp // to be written with the state
+	shared   *shared                // nil: the state is this command's alone, or not locked
+	taken    runs                   // whose journals were taken in
+	part     []string               // the resources that are known of the state; nil: all
+	stamps   map[string]store.Stamp // to be written with the state
 }
 
 // shared is what a command has of a state that others work on, too.
@@ -42,6 +43,7 @@ type recorder struct {
 	path   string          // of the journal
 	name   string          // of the workspace
 	keeper Keeper          // nil: there is none
+	copied *copied         // where all of it goes as well; nil: nowhere
 	silent bool            // another run may have its journal there: nothing is written to it
 
 	starting sync.Mutex        // held while the journal is begun

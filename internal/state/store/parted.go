@@ -21,10 +21,10 @@ type Parted interface {
 
 // Part is what is written of a state.
 type Part struct {
-	Whole     bool            // Data is all of it
-	Resources []string        // the resources that Data has, or had
-	Data      []byte          // nil: nothing changes but stamps
-	Stamps     map[string]Stamp // of those for which a run left nothing to do
+	Whole     bool             // Data is all of it
+	Resources []string         // the resources that Data has, or had
+	Data      []byte           // nil: nothing changes but stamps
+	Stamps    map[string]Stamp // of those for which a run left nothing to do
 }
 
 // Stamp says what a resource, or an output, is made from, beside what the state has of it. A store keeps a digest of it

@@ -288,6 +288,7 @@ func (s *rowStore) Delete(ctx context.Context, workspace string) error {
 	for _, table := range append([]string{s.versions(), s.resources()}, s.part(rows.Objects), s.part(rows.Outputs), s.part(rows.Checks)) {
 		requests = append(requests, request{sql: `DELETE FROM ` + table + ` t USING ` + s.table + ` s WHERE t.state = s.id AND ` + ours, args: args})
 	}
+	requests = append(requests, request{sql: `DELETE FROM ` + s.journals() + ` t USING ` + s.table + ` s WHERE t.workspace = s.name AND ` + ours, args: args})
 	requests = append(requests, request{sql: `DELETE FROM ` + s.table + ` s WHERE ` + ours, args: args}, request{sql: `COMMIT`})
 	err := s.use(ctx, func(conn *pgconn.PgConn) error {
 		err := batch(ctx, conn, slices.Values(requests))

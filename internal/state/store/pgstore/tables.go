@@ -35,6 +35,16 @@ var resourceColumns = []column{
 	{"stamp", "text", "A digest of its rows, of its configuration and of what it is made from, as of a run that left nothing to do for it."},
 }
 
+// journalColumns are those of the table that has what runs record while they go on.
+var journalColumns = []column{
+	{"id", "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "Tells rows of this table apart."},
+	{"workspace", "text NOT NULL", "The name of the workspace."},
+	{"run", "text NOT NULL", "The ID of the lock of the run."},
+	{"session", "integer NOT NULL", "The session of the run, as its claims say it; 0 for one that has the state for itself."},
+	{"position", "bigint NOT NULL", "Where in the journal the bytes stand, from 0."},
+	{"data", "bytea NOT NULL", "A piece of the journal, in the form that it has beside a local state."},
+}
+
 // claimColumns are those of the table that has a row for each run that works on parts of a state.
 var claimColumns = []column{
 	{"session", "integer PRIMARY KEY", "Tells runs apart: the second number of the advisory lock that each has for as long as it goes on."},
@@ -59,6 +69,8 @@ const byResource = `left(resource, 200)`
 func (r *remote) part(k rows.Kind) string { return r.tableOf(rows.Tables[k].Name) }
 
 func (r *remote) versions() string { return r.tableOf("versions") }
+
+func (r *remote) journals() string { return r.tableOf("journals") }
 
 func (r *remote) resources() string { return r.tableOf("resources") }
 
@@ -87,6 +99,7 @@ func (r *remote) rowTables() string {
 	table(r.versions(), "One row for each writing of a state that is kept in rows.", versionColumns, ", PRIMARY KEY (state, number)")
 	table(r.resources(), "One row for each resource of a state that is kept in rows, and one for each output.", resourceColumns, "")
 	fmt.Fprintf(&b, "CREATE INDEX IF NOT EXISTS %s ON %s (state);\n", quoted(r.o.Table+"_resources_of"), r.resources())
+	table(r.journals(), "What runs that go on have recorded, and those that were lost.", journalColumns, "")
 	table(r.claims(), "One row for each run that works on parts of a state. One without its advisory lock has ended.", claimColumns, "")
 	for k, t := range rows.Tables {
 		columns := common

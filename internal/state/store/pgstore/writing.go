@@ -28,7 +28,7 @@ type writing struct {
 	workspace string
 	part      []string // the resources that are written; nil: all
 	data      []byte
-	stamps     map[string]store.Stamp
+	stamps    map[string]store.Stamp
 	prev      store.Version
 	replaces  store.Version // instead of what rows have: a document, of that digest
 
@@ -122,7 +122,7 @@ type present struct {
 
 // known is what there is of a resource.
 type known struct {
-	sum  rows.Sum
+	sum   rows.Sum
 	stamp string
 }
 
