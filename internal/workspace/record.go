@@ -119,6 +119,9 @@ func (s *State) End() {
 		r.keeper.Begun("", nil)
 	}
 	err := r.journal.Close()
+	if r.copied != nil {
+		r.copied.end()
+	}
 	if !keep && r.left == nil {
 		err = errors.Join(err, journal.Remove(r.env.FS, r.path))
 		if r.copied != nil {

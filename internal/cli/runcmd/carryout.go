@@ -80,7 +80,7 @@ func (o *operation) carryOut(ctx context.Context, pl *plan.Plan, mayForget bool)
 func partial(pl *plan.Plan, bag *diag.Bag) {
 	flag := "target"
 	switch {
-	case len(pl.Targets)+len(pl.Excludes) == 0 || pl.Part != nil:
+	case len(pl.Targets)+len(pl.Excludes) == 0 || pl.Changed:
 		return
 	case len(pl.Targets) == 0:
 		flag = "exclude"

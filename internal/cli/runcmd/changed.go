@@ -20,29 +20,47 @@ type narrowed struct {
 	reach *changed.Reach // nil: the plan is of everything
 }
 
-// selecting finds out what changed, if the plan is to be of that alone; nil: it is of everything.
+// selecting finds out which part of the state a plan is made from: where it is of what changed, or of targets; nil: of
+// all of it.
 func (n *narrowed) selecting() workspace.Selecting {
-	if !n.f.wantsChanged() {
+	var part func(context.Context, store.Parted, string) ([]string, store.Version, error)
+	switch targets, ok := n.f.onlyTargets(); {
+	case n.f.wantsChanged():
+		part = n.changed
+	case ok:
+		part = func(ctx context.Context, p store.Parted, name string) ([]string, store.Version, error) {
+			r, err := p.Review(ctx, name, nil)
+			if err != nil {
+				return nil, "", err
+			}
+			return changed.Needs(n.p.Program, r, targets), r.Version, nil
+		}
+	default:
 		return nil
 	}
 	return func(ctx context.Context, p store.Parted) ([]string, store.Version, error) {
-		stamps := stampsOf(n.p)
-		r, err := p.Review(ctx, project.Workspaces(n.p.Call).Selected(), stamps.Known)
-		if err != nil {
-			return nil, "", err
-		}
-		var more []addr.Resource
-		for _, text := range n.f.replace {
-			if i, err := addr.ParseInstance(text); err == nil {
-				more = append(more, i.Resource())
-			}
-		}
-		n.reach, err = stamps.Reach(r, more)
-		if err != nil || n.reach.Whole {
-			return nil, "", err
-		}
-		return append([]string{}, n.reach.Part...), r.Version, nil
+		return part(ctx, p, project.Workspaces(n.p.Call).Selected())
 	}
+}
+
+// changed finds out what changed.
+func (n *narrowed) changed(ctx context.Context, p store.Parted, name string) ([]string, store.Version, error) {
+	stamps := stampsOf(n.p)
+	r, err := p.Review(ctx, name, stamps.Known)
+	if err != nil {
+		return nil, "", err
+	}
+	var more []addr.Resource
+	for _, text := range n.f.replace {
+		if i, err := addr.ParseInstance(text); err == nil {
+			more = append(more, i.Resource())
+		}
+	}
+	n.reach, err = stamps.Reach(r, more)
+	if err != nil || n.reach.Whole {
+		return nil, "", err
+	}
+	return append([]string{}, n.reach.Part...), r.Version, nil
 }
 
 // stampsOf finds out what the configuration says of each resource.
@@ -68,10 +86,11 @@ func (n *narrowed) began(ws *workspace.State) bool {
 	return true
 }
 
-// narrow makes a request one for what changed.
+// narrow makes a request one for a part of the state.
 func (n *narrowed) narrow(req *engine.Request, ws *workspace.State) {
+	req.Part = ws.Part()
 	if n.reach != nil {
-		req.Targets, req.Part = n.reach.Targets, ws.Part()
+		req.Targets, req.Changed = n.reach.Targets, true
 	}
 }
 

@@ -130,3 +130,19 @@ func (f *planFlags) wantsChanged() bool {
 	}
 	return *f.changed
 }
+
+// onlyTargets gives the targets of a plan that is of nothing else, and destroys or replaces nothing besides.
+func (f *planFlags) onlyTargets() ([]addr.Target, bool) {
+	if f.destroy || f.refreshOnly || f.generate != "" || len(f.targets) == 0 || len(f.excludes)+len(f.targetFiles)+len(f.excludeFiles)+len(f.replace) > 0 {
+		return nil, false
+	}
+	var out []addr.Target
+	for _, text := range f.targets {
+		t, err := addr.ParseTarget(text)
+		if err != nil {
+			return nil, false // which is reported where the plan is asked for
+		}
+		out = append(out, t)
+	}
+	return out, true
+}

@@ -32,7 +32,7 @@ type Reach struct {
 // Reach finds out what there is to plan, by what a store has of the stamps. more are resources that are planned in any
 // case.
 func (m *Stamps) Reach(r *store.Review, more []addr.Resource) (*Reach, error) {
-	b := &reacher{m: m, chosen: map[program.Decl]bool{}, part: map[string]bool{}, back: map[program.Decl][]program.Decl{}}
+	b := &reacher{m: m, program: m.request.Program, needed: map[program.Decl]bool{}, chosen: map[program.Decl]bool{}, part: map[string]bool{}, back: map[program.Decl][]program.Decl{}}
 	decls, resources := m.request.Program.Decls(), 0
 	for _, d := range decls {
 		for _, ref := range m.request.Program.Refs(d.ID) {
@@ -79,12 +79,37 @@ func (m *Stamps) Reach(r *store.Review, more []addr.Resource) (*Reach, error) {
 	return out, nil
 }
 
+// Needs are the resources whose objects a plan of targets is made from, and all that only the state knows. It is nil
+// where that is not known: objects may come from anywhere by moved blocks.
+func Needs(p *program.Program, r *store.Review, targets []addr.Target) []string {
+	if len(p.Moves()) > 0 {
+		return nil
+	}
+	b := &reacher{program: p, part: map[string]bool{}, needed: map[program.Decl]bool{}}
+	declared := map[string]bool{}
+	for _, d := range p.Decls() {
+		if d.Kind != program.Resource {
+			continue
+		}
+		declared[d.Resource.String()] = true
+		if slices.ContainsFunc(targets, func(t addr.Target) bool { return t.Covers(d.Resource) }) {
+			b.need(d.ID)
+		}
+	}
+	for _, name := range r.Resources {
+		if !declared[name] {
+			b.part[name] = true
+		}
+	}
+	return slices.AppendSeq([]string{}, maps.Keys(b.part))
+}
+
 // Settled are the stamps of that for which nothing is left to do once a plan was carried out.
 func (m *Stamps) Settled(p *plan.Plan) map[string]store.Stamp {
 	switch {
-	case p.Mode != plan.Normal || p.Errored || len(p.Deferred) > 0 || len(p.Excludes) > 0 || p.Part == nil && len(p.Targets) > 0:
+	case p.Mode != plan.Normal || p.Errored || len(p.Deferred) > 0 || !p.Changed && len(p.Targets)+len(p.Excludes) > 0:
 		return nil
-	case p.Part == nil:
+	case !p.Changed:
 		return m.Known
 	}
 	chosen, out := map[string]bool{}, map[string]store.Stamp{}
@@ -102,10 +127,26 @@ func (m *Stamps) Settled(p *plan.Plan) map[string]store.Stamp {
 
 // reacher works out what there is to plan.
 type reacher struct {
-	m      *Stamps
-	back   map[program.Decl][]program.Decl // who refers to a declaration
-	chosen map[program.Decl]bool           // declarations that change, or that refer to one that does
-	part   map[string]bool
+	m       *Stamps
+	program *program.Program
+	back    map[program.Decl][]program.Decl // who refers to a declaration
+	chosen  map[program.Decl]bool           // declarations that change, or that refer to one that does
+	needed  map[program.Decl]bool           // and all that these refer to
+	part    map[string]bool                 // the resources among them
+}
+
+// need collects a declaration and all that it refers to.
+func (b *reacher) need(d program.Decl) {
+	if b.needed[d] {
+		return
+	}
+	b.needed[d] = true
+	if decl := b.program.Decls()[d]; decl.Kind == program.Resource && stampName(decl) != "" {
+		b.part[decl.Resource.String()] = true
+	}
+	for _, ref := range b.program.Refs(d) {
+		b.need(ref.To)
+	}
 }
 
 // forward chooses a declaration and all that refer to it.
@@ -121,21 +162,7 @@ func (b *reacher) forward(from program.Decl) {
 // resources names those that are planned: that are chosen, and that a chosen output is made from, which has no value
 // without them. It collects the part.
 func (b *reacher) resources() []string {
-	decls := b.m.request.Program.Decls()
-	out, needed := map[string]bool{}, map[program.Decl]bool{}
-	var need func(program.Decl)
-	need = func(d program.Decl) {
-		if needed[d] {
-			return
-		}
-		needed[d] = true
-		if name := stampName(decls[d]); name != "" && decls[d].Kind == program.Resource {
-			b.part[name] = true
-		}
-		for _, ref := range b.m.request.Program.Refs(d) {
-			need(ref.To)
-		}
-	}
+	decls, out := b.program.Decls(), map[string]bool{}
 	for d := range b.chosen {
 		switch name := stampName(decls[d]); {
 		case name == "":
@@ -147,7 +174,7 @@ func (b *reacher) resources() []string {
 				out[of] = true
 			}
 		}
-		need(d)
+		b.need(d)
 	}
 	return slices.Sorted(maps.Keys(out))
 }

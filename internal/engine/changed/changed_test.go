@@ -127,7 +127,7 @@ func TestReach(t *testing.T) {
 		if s := strings.Join(got, " "); s != c.want || reach.Whole {
 			t.Errorf("%s: planned is %q, want %q", c.what, s, c.want)
 		}
-		p := &plan.Plan{Mode: plan.Normal, Part: reach.Part, Targets: reach.Targets}
+		p := &plan.Plan{Mode: plan.Normal, Part: reach.Part, Changed: true, Targets: reach.Targets}
 		for name := range now.Settled(p) {
 			if !strings.HasPrefix(name, store.OutputStamp("")) && !strings.Contains(" "+c.want+" ", " "+name+" ") {
 				t.Errorf("%s: %s is settled", c.what, name)

@@ -43,8 +43,10 @@ type Request struct {
 	// at, and no warnings say that the plan is a part.
 	Quiet bool
 
-	// Part says that the state is a part, of these resources, and that the targets are what changed in it: see plan.Plan.
-	Part []string
+	// Part are the resources that the state has, where it is a part; Changed says that the targets are what changed, and
+	// maybe none. See plan.Plan.
+	Part    []string
+	Changed bool
 }
 
 // Import asks for an existing object to be taken in.

@@ -42,6 +42,7 @@ var journalColumns = []column{
 	{"run", "text NOT NULL", "The ID of the lock of the run."},
 	{"session", "integer NOT NULL", "The session of the run, as its claims say it; 0 for one that has the state for itself."},
 	{"position", "bigint NOT NULL", "Where in the journal the bytes stand, from 0."},
+	{"seen", "timestamptz NOT NULL DEFAULT now()", "When the run showed last that it goes on."},
 	{"data", "bytea NOT NULL", "A piece of the journal, in the form that it has beside a local state."},
 }
 
