@@ -91,6 +91,10 @@ type InitRequest struct {
 	// Copies asks whether states are to be copied from a backend of one type to one of another. It
 	// reports that the question has no answer.
 	Copies func(from, to string) (copies, answered bool)
+	// Rename asks what the default workspace is to be called in a backend that has none: "" if that has no answer.
+	Rename func() string
+	// Choose asks which of some workspaces is to be selected, where none of them is: "" if that has no answer.
+	Choose func(selected string, names []string) string
 }
 
 // settings say which store to use, and how it is set up.

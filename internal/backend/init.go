@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -47,8 +48,8 @@ func (d *Directory) Init(ctx context.Context, req InitRequest) (configured strin
 	if !req.Reconfigure && !was.same(next) && !d.migrate(ctx, was, next, before != nil, req) {
 		return "", false
 	}
-	if !d.remember(declared, next, d.Env.Bag) || !d.try(ctx, next) {
-		return "", false
+	if before == nil && !d.try(ctx, next, req) || !d.remember(declared, next, d.Env.Bag) || before != nil && !d.try(ctx, next, req) {
+		return "", false // what is used for the first time, and does not work, is not remembered
 	}
 	if block != nil && (req.Reconfigure || before == nil || !was.same(next)) {
 		configured = block.Type
@@ -57,7 +58,7 @@ func (d *Directory) Init(ctx context.Context, req InitRequest) (configured strin
 }
 
 // try opens the store once, so that wrong settings are found now.
-func (d *Directory) try(ctx context.Context, s settings) bool {
+func (d *Directory) try(ctx context.Context, s settings, req InitRequest) bool {
 	st, ok := d.open(ctx, s)
 	if !ok {
 		return false
@@ -70,21 +71,23 @@ func (d *Directory) try(ctx context.Context, s settings) bool {
 		d.Env.Bag.Add(diag.Errorf("Failed to use the backend", "%s.", err))
 		return false
 	}
-	return d.reselect(names)
+	return d.reselect(names, req)
 }
 
 // reselect sees to it that the selected workspace is one of the store, for one that does not have the default one.
-func (d *Directory) reselect(names []string) bool {
-	selected := d.Env.Selected()
+func (d *Directory) reselect(names []string, req InitRequest) bool {
+	selected, chosen := d.Env.Selected(), ""
 	switch {
 	case slices.Contains(names, selected) || slices.Contains(names, store.Default):
 		return true
-	case len(names) == 1 && d.Env.Getenv(workspace.Variable) == "":
-		if err := d.Env.Select(names[0]); err != nil {
-			d.Env.Bag.Add(diag.Errorf("Failed to select the workspace", "%s.", err))
-			return false
-		}
-		return true
+	case d.Env.Getenv(workspace.Variable) != "":
+	case len(names) == 1:
+		chosen = names[0]
+	case len(names) > 1:
+		chosen = req.Choose(selected, names)
+	}
+	if chosen != "" {
+		return d.choose(chosen)
 	}
 	there := "There are none yet: make one with \"lethe workspace new NAME\""
 	if len(names) > 0 {
@@ -131,9 +134,45 @@ func (d *Directory) migrate(ctx context.Context, was, next settings, configured 
 		return d.copySelected(ctx, from, to, names, next, req)
 	}
 	for _, name := range names {
-		if !d.copyState(ctx, way{from, to, name, name}, !configured, req) {
+		target, ok := d.renamed(ctx, name, to, req)
+		if !ok || !d.copyState(ctx, way{from, to, name, target}, !configured, req) {
 			return false
 		}
+		if name != target && !d.choose(target) {
+			return false
+		}
+	}
+	return true
+}
+
+// renamed is what a workspace is called in another store: the default one needs a name where there is no such.
+func (d *Directory) renamed(ctx context.Context, name string, to store.Store, req InitRequest) (string, bool) {
+	if name != store.Default || store.Single(ctx, to) {
+		return name, true
+	}
+	there, err := to.List(ctx)
+	if err != nil {
+		d.Env.Bag.Add(diag.Errorf("Failed to use the backend", "%s.", err))
+		return "", false
+	}
+	if slices.Contains(there, name) {
+		return name, true
+	}
+	if name = cmp.Or(d.Env.Getenv(workspace.Variable), req.Rename()); name != "" {
+		return name, true
+	}
+	d.Env.Bag.Add(diag.Errorf("The default workspace needs a name", "The new backend has no workspace %q, and the previous one has a state of it. Set %s to the name that the workspace is to have there, or use -reconfigure to leave the state where it is.", store.Default, workspace.Variable))
+	return "", false
+}
+
+// choose makes a workspace the selected one.
+func (d *Directory) choose(name string) bool {
+	if d.Env.Getenv(workspace.Variable) != "" {
+		return true
+	}
+	if err := d.Env.Select(name); err != nil {
+		d.Env.Bag.Add(diag.Errorf("Failed to select the workspace", "%s.", err))
+		return false
 	}
 	return true
 }
@@ -151,11 +190,7 @@ func (d *Directory) copySelected(ctx context.Context, from, to store.Store, name
 	if others := slices.DeleteFunc(names, func(n string) bool { return n == selected }); len(others) > 0 {
 		d.Env.Bag.Add(diag.Warningf("Workspaces left behind", "The backend %q keeps one state. That of the workspace %q was copied there; these stay in the previous backend: %s.", next.driver.Name, selected, strings.Join(others, ", ")))
 	}
-	if err := d.Env.Select(store.Default); err != nil {
-		d.Env.Bag.Add(diag.Errorf("Failed to select the workspace", "%s.", err))
-		return false
-	}
-	return true
+	return d.choose(store.Default)
 }
 
 // way is from where to where a state goes.

@@ -28,11 +28,26 @@ var gone = map[string]string{
 	"push": "It pushed a configuration to a service that has reached its end of life. Use the API of the service that has taken its place.",
 }
 
+// Manual describes all commands that help lists, in that order.
+func Manual() []base.About {
+	var out []base.About
+	for _, cmd := range commands() {
+		if !cmd.Hidden {
+			about, _ := (&base.Env{}).New(cmd)
+			out = append(out, about.About())
+		}
+	}
+	return out
+}
+
+// Release is the product's own version.
+func Release() string { return base.Release }
+
 // commands are all commands, in the order in which help lists them.
 func commands() []*base.Command {
 	return []*base.Command{
 		initcmd.Init, devcmd.Validate, runcmd.Plan, runcmd.Apply, runcmd.Destroy,
-		devcmd.Console, devcmd.Explain, devcmd.Fmt, workspacecmd.ForceUnlock, initcmd.Get, devcmd.Graph, runcmd.Import,
+		devcmd.Completion, devcmd.Console, devcmd.Explain, devcmd.Fmt, workspacecmd.ForceUnlock, initcmd.Get, devcmd.Graph, runcmd.Import,
 		logincmd.Login, logincmd.Logout,
 		devcmd.Metadata, devcmd.Modules, devcmd.Output, devcmd.Providers, devcmd.ProvidersLock, devcmd.ProvidersMirror, devcmd.ProvidersSchema, runcmd.Refresh, devcmd.Show,
 		statecmd.Diff, statecmd.History, statecmd.Identities, statecmd.List, statecmd.Mv, statecmd.Pull, statecmd.Push, statecmd.ReplaceProvider,

@@ -18,10 +18,11 @@ import (
 )
 
 // complete answers a shell that asks, through COMP_LINE and COMP_POINT, how the last word of a line
-// may go on: commands, options, their values and names of workspaces, one on a line. No answer leaves
+// may go on: commands, options, their values, and names of workspaces, objects, variables and outputs, one on a line. No answer leaves
 // it to the shell, which offers files.
 func complete(e *Env) {
-	e.Stderr = io.Discard // a shell would write it into the line
+	e.Stderr = io.Discard            // a shell would write it into the line
+	defer func() { _ = recover() }() // of what is broken no word is offered
 	line := e.Getenv("COMP_LINE")
 	if n, err := strconv.Atoi(e.Getenv("COMP_POINT")); err == nil && n >= 0 && n < len(line) {
 		line = line[:n]
@@ -74,11 +75,11 @@ func candidates(e *Env, before []string, option string) []string {
 	}
 	c, _ := e.New(cmd)
 	if option != "" {
-		values, _ := flagValues(c.Flags.Lookup(strings.TrimLeft(option, "-")))
+		values, _ := flagValues(c, c.Flags.Lookup(strings.TrimLeft(option, "-")))
 		return values
 	}
 	if len(rest) > 0 && strings.HasPrefix(rest[len(rest)-1], "-") {
-		if values, apart := flagValues(c.Flags.Lookup(strings.TrimLeft(rest[len(rest)-1], "-"))); apart {
+		if values, apart := flagValues(c, c.Flags.Lookup(strings.TrimLeft(rest[len(rest)-1], "-"))); apart {
 			return values
 		}
 	}
@@ -88,6 +89,14 @@ func candidates(e *Env, before []string, option string) []string {
 		out = workspacecmd.Names(c)
 	case "help":
 		out = commandsAfter("")
+	case "completion":
+		out = devcmd.Shells()
+	case "state show", "state rm", "state mv", "state list", "taint", "untaint":
+		out = project.ReadNames(c).Instances
+	case "import":
+		out = project.ReadNames(c).Addresses
+	case "output":
+		out = project.ReadNames(c).Outputs
 	}
 	if len(rest) == 0 {
 		out = append(out, commandsAfter(cmd.Name+" ")...)
@@ -114,7 +123,7 @@ func commandsAfter(prefix string) []string {
 
 // flagValues are the values that an option may have, none if they are not known, and whether the value may
 // stand apart from the option, as the next word.
-func flagValues(f *flag.Flag) (values []string, apart bool) {
+func flagValues(c *base.Call, f *flag.Flag) (values []string, apart bool) {
 	if f == nil {
 		return nil, false
 	}
@@ -128,6 +137,16 @@ func flagValues(f *flag.Flag) (values []string, apart bool) {
 		return project.Deprecations, true
 	case "lockfile":
 		return []string{"readonly"}, true
+	case "format":
+		return []string{"dot", "mermaid"}, true
+	case "target", "exclude", "replace":
+		return project.ReadNames(c).Addresses, true
+	case "var":
+		var out []string
+		for _, name := range project.ReadNames(c).Variables {
+			out = append(out, name+"=")
+		}
+		return out, true
 	}
 	return nil, true
 }

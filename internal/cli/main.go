@@ -8,6 +8,7 @@
 //	workspacecmd  workspace list, new, …; force-unlock
 //	initcmd       init, get
 //	logincmd      login, logout
+//	manual        manual pages, and the pages of the documentation about commands
 //	devcmd        validate, fmt, console, graph, output, show, modules, providers and its kind, explain, metadata, version
 //
 // Main takes everything it may touch through an Env, so that tests call it as a shell would. Nothing
@@ -78,6 +79,9 @@ func noCommand(e *Env, args []string) int {
 	var names []string
 	for _, c := range commands() {
 		names = append(names, c.Name)
+		if group, _, ok := strings.Cut(c.Name, " "); ok {
+			names = append(names, group)
+		}
 	}
 	if of, ok := aliases[args[0]]; ok {
 		args = append([]string{of}, args[1:]...)

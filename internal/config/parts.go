@@ -119,7 +119,7 @@ func (p *Parts) reference(e hcl.Expression, arg, example string) (Reference, boo
 	if !ok {
 		return Reference{}, false
 	}
-	return Reference{referenceText(t), e.Range()}, true
+	return Reference{ReferenceText(t), e.Range()}, true
 }
 
 // Reference is what an argument refers to: TYPE.NAME["key"], var.x.
@@ -128,19 +128,23 @@ type Reference struct {
 	Range hcl.Range
 }
 
-// referenceText is a reference in the form of addresses.
-func referenceText(t hcl.Traversal) string {
+// ReferenceText is a reference as users write it, with [...] for an index that is not a key.
+func ReferenceText(t hcl.Traversal) string {
 	var b strings.Builder
-	for _, step := range t {
-		switch s := step.(type) {
+	for _, s := range t {
+		switch s := s.(type) {
 		case hcl.TraverseRoot:
 			b.WriteString(s.Name)
 		case hcl.TraverseAttr:
 			b.WriteString("." + s.Name)
 		case hcl.TraverseIndex:
-			if key, ok := addr.KeyOf(s.Key); ok {
-				b.WriteString(key.String())
+			if k, ok := addr.KeyOf(s.Key); ok {
+				b.WriteString(k.String())
+			} else {
+				b.WriteString("[...]")
 			}
+		case hcl.TraverseSplat:
+			b.WriteString("[*]")
 		}
 	}
 	return b.String()

@@ -121,8 +121,9 @@ type (
 	Interrupted struct{ Times int }
 	// Note is a line of progress without further structure ("Acquiring state lock...").
 	Note struct {
-		Text string
-		Code string // what it is to programs that follow init; "" for a line of the log
+		Text   string
+		Code   string // what it is to programs that follow init; "" for a line of the log
+		Record string // what programs read in its place; "" for the text
 	}
 )
 

@@ -60,7 +60,7 @@ func (p *Providers) eachFound(ctx context.Context, c Copies, l *Lockfile, bag *d
 	return p.settle(ctx, todo, bag, func(w *wanted) bool {
 		err := at(w)
 		if err != nil {
-			w.bag.Add(diag.Errorf("Could not retrieve providers", "The packages of %s v%s cannot be had, %s.", w.Provider.ForDisplay(), w.lock.Version, err))
+			w.bag.Add(diag.Errorf("Could not retrieve providers", "The packages of %s v%s could not be retrieved, %s.", w.Provider.ForDisplay(), w.lock.Version, err))
 		}
 		return err == nil
 	}, then) && ok

@@ -68,7 +68,8 @@ func (p *Providers) fetch(ctx context.Context, w *wanted) bool {
 	if len(w.lock.Hashes) > 0 && p.present(a, w.lock) {
 		return true // an upgrade that changes nothing
 	}
-	p.note("- Installing %s v%s...", a.ForDisplay(), w.lock.Version)
+	name := a.ForDisplay() + " v" + w.lock.Version
+	p.say("- Installing "+name+"...", "Installing provider version: "+name+"...")
 	err := os.MkdirAll(p.DataDir, 0o755)
 	var pkg parcel
 	if err == nil {
@@ -79,10 +80,11 @@ func (p *Providers) fetch(ctx context.Context, w *wanted) bool {
 		w.done, err = p.deliver(ctx, pkg, a, w.lock, dir)
 	}
 	if err != nil {
-		w.bag.Add(diag.Errorf("Failed to install provider", "Error while installing %s v%s: %s.", a.ForDisplay(), w.lock.Version, err))
+		w.bag.Add(diag.Errorf("Failed to install provider", "Error while installing %s: %s.", name, err))
 		return false
 	}
-	p.note("- Installed %s v%s (%s)", a.ForDisplay(), w.lock.Version, w.done.how)
+	name += " (" + w.done.how + ")"
+	p.say("- Installed "+name, "Installed provider version: "+name)
 	return true
 }
 

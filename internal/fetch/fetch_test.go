@@ -15,6 +15,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cliconfig"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/event"
 )
 
 var acme = addr.Provider{Host: addr.DefaultHost, Namespace: "acme", Type: "toy"}
@@ -35,7 +36,7 @@ func newStage(t *testing.T) *stage {
 		Settings: &cliconfig.Settings{Installs: true, Sources: []cliconfig.Installation{{Method: "filesystem_mirror", Path: s.mirror}}},
 		WorkDir:  s.dir, DataDir: filepath.Join(s.dir, ".terraform"),
 		Getenv: func(name string) string { return s.env[name] },
-		Note:   func(text string) { s.notes = append(s.notes, text) },
+		Note:   func(n event.Note) { s.notes = append(s.notes, n.Text) },
 	}
 	return s
 }

@@ -74,22 +74,24 @@ func each(todo []*wanted, f func(*wanted)) {
 // want finds out what is to be installed of a provider; nil where it is there.
 func (p *Providers) want(n Need, l *Lockfile, upgrade bool, bag *diag.Bag) (*wanted, bool) {
 	w, ok := p.bind(n, l, upgrade, bag)
-	switch {
-	case !ok:
+	if !ok {
 		return nil, false
+	}
+	switch name := w.Provider.ForDisplay(); {
 	case w.only:
-		p.note("- Reusing previous version of %s from the dependency lock file", w.Provider.ForDisplay())
+		p.say("- Reusing previous version of "+name+" from the dependency lock file", name+": Reusing previous version from the dependency lock file")
 		if p.present(w.Provider, w.lock) {
 			return nil, true
 		}
 		if len(w.lock.Hashes) > 0 && p.first(p.cached(w.lock), w.lock) {
-			p.note("- Using %s v%s from the shared cache directory", w.Provider.ForDisplay(), w.lock.Version)
+			name += " v" + w.lock.Version
+			p.say("- Using "+name+" from the shared cache directory", name+": Using from the shared cache directory")
 			return nil, true
 		}
 	case w.text != "":
-		p.note("- Finding %s versions matching %q...", w.Provider.ForDisplay(), w.text)
+		p.say(fmt.Sprintf("- Finding %s versions matching %q...", name, w.text), fmt.Sprintf("Finding matching versions for provider: %s, version_constraint: %q", name, w.text))
 	default:
-		p.note("- Finding latest version of %s...", w.Provider.ForDisplay())
+		p.say("- Finding latest version of "+name+"...", name+": Finding latest version...")
 	}
 	w.platforms = []string{Platform()}
 	return w, true

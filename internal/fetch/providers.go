@@ -26,7 +26,7 @@ type Providers struct {
 	CacheDir string // plugin cache in the layout of Terraform and OpenTofu; "" for none
 	StoreDir string // packages that were downloaded, by checksum, for all directories of a user; "" for none
 	Getenv   func(string) string
-	Note     func(string)         // progress
+	Note     func(event.Note)     // progress
 	Moved    func(event.Transfer) // progress of downloads
 	Closed   shortcut.Set         // what is not to be taken
 
@@ -95,9 +95,16 @@ func released(set versions.Set) versions.Set {
 }
 
 func (p *Providers) note(format string, args ...any) {
+	p.tell(event.Note{Text: fmt.Sprintf(format, args...)})
+}
+
+// say notes what people read, and what programs that follow init read in its place: Terraform has other words for these.
+func (p *Providers) say(text, record string) { p.tell(event.Note{Text: text, Record: record}) }
+
+func (p *Providers) tell(n event.Note) {
 	if p.Note != nil {
 		p.noting.Lock()
 		defer p.noting.Unlock()
-		p.Note(fmt.Sprintf(format, args...))
+		p.Note(n)
 	}
 }

@@ -44,7 +44,8 @@ func (p *Providers) present(a addr.Provider, lock config.Lock) bool {
 	if !p.intact(packageDir(p.base(), a, lock.Version), a, lock) {
 		return false
 	}
-	p.note("- Using previously-installed %s v%s", a.ForDisplay(), lock.Version)
+	name := a.ForDisplay() + " v" + lock.Version
+	p.say("- Using previously-installed "+name, name+": Using previously-installed provider version")
 	return true
 }
 

@@ -35,7 +35,7 @@ var floors = map[string][][]string{
 		{"declared"}, {"receivers", "filling", "moving"}, {"leases", "ordering", "targeting", "footprint", "changed"}, {"run"}, {"validating"},
 		{"planning", "applying"}, {""},
 	},
-	"view": {{"jsondoc"}, {""}, {"testview"}},
+	"view": {{"jsondoc", "queue"}, {""}, {"testview"}},
 	"lang": {{"funcs", "outline"}, {"expr"}, {"program"}, {"frame"}, {"vet"}, {""}},
 }
 

@@ -17,7 +17,8 @@ package plan
 // settings of the holds that it goes through are made from. So what is destroyed and depended on a
 // destroy-first object is destroy-first itself, and this order satisfies all rules: the
 // destroy-first downs, in recorded order; the ups, in declared order; the create-first downs, in
-// recorded order. Hence there is no cycle, for any configuration and state. (Recorded sets that are cyclic in themselves come from edited
+// recorded order. Instances of one resource have no order among themselves, also not where moves
+// brought them together from resources that had one. Hence there is no cycle, for any configuration and state. (Recorded sets that are cyclic in themselves come from edited
 // states; they lose the edges inside the component.)
 //
 // Holds, that is provider instances and ephemeral resources, are up while a step works through

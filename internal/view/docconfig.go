@@ -1,6 +1,7 @@
 package view
 
 import (
+	"io"
 	"iter"
 	"maps"
 	"slices"
@@ -10,13 +11,24 @@ import (
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/lang/outline"
 	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 	"github.com/zclconf/go-cty/cty"
 )
 
+// WriteConfigJSON writes the configuration as `show -json -config` prints it: the section of a plan document, format 1.0.
+func WriteConfigJSON(w io.Writer, program *program.Program, sch provider.Lookup, hosts jsondoc.Hosts) error {
+	x := newObjects(sch)
+	x.hosts = hosts
+	c := x.configDocument(program)
+	c.Format = formatConfig
+	return jsondoc.Write(w, *c, jsondoc.OneLine)
+}
+
 // configDocument is the configuration section of a plan document.
 type configDocument struct {
+	Format    string                              `json:"format_version,omitempty"` // of a document that has nothing else
 	Providers iter.Seq2[string, providerDocument] `json:"provider_config,omitempty"`
 	Root      configModule                        `json:"root_module"`
 }
@@ -112,7 +124,7 @@ type configReader struct {
 
 func (x *objects) configDocument(prog *program.Program) *configDocument {
 	r := configReader{x, prog}
-	return &configDocument{r.providers(), r.module(prog.Tree().Root)}
+	return &configDocument{Providers: r.providers(), Root: r.module(prog.Tree().Root)}
 }
 
 // providerKey is what resources call a provider configuration by.

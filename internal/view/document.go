@@ -17,6 +17,7 @@ import (
 // The versions of the documents.
 const (
 	formatPlan     = "1.2"
+	formatConfig   = "1.0"
 	formatState    = "1.0"
 	formatValidate = "1.0"
 )

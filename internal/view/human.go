@@ -12,6 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/view/queue"
 )
 
 // Human prints for people. It may be used from many goroutines.
@@ -167,7 +168,7 @@ func (h *Human) Plan(p *plan.Plan, o PlanOptions) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.live != nil && o.Applying {
-		h.live.total = steps(p)
+		h.live.total, h.live.queue = steps(p), queue.New(p)
 	}
 	if o.Earlier {
 		return

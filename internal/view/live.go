@@ -11,6 +11,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/view/queue"
 	"golang.org/x/text/width"
 )
 
@@ -26,6 +27,7 @@ type live struct {
 	o     Options
 	width int
 	total int // steps of the apply; 0: not known
+	queue queue.Queue
 
 	done, failed int
 	began        time.Time // the first step; the zero time before that
@@ -47,8 +49,11 @@ const (
 func (l *live) follow(e event.Event) {
 	switch e := e.(type) {
 	case event.Started:
-		if l.began.IsZero() && counted(e.Op) && !e.Refreshing {
-			l.began = l.o.now()
+		if counted(e.Op) && !e.Refreshing {
+			l.queue.Begun(e.Object, goesDown(e.Op))
+			if l.began.IsZero() {
+				l.began = l.o.now()
+			}
 		}
 	case event.Done:
 		if counted(e.Op) && !e.Refreshing {
@@ -72,6 +77,8 @@ func (l *live) follow(e event.Event) {
 func counted(o event.Op) bool {
 	return vocabulary[o].kind == "apply" || o == event.Forget
 }
+
+func goesDown(o event.Op) bool { return o == event.Delete || o == event.Forget }
 
 // steps is how many operations a plan will take.
 func steps(p *plan.Plan) int {
@@ -170,11 +177,26 @@ func (l *live) rows(ops []*op, now time.Time) []string {
 	if more := len(ops) - len(shown); more > 0 {
 		rows = append(rows, l.row(fmt.Sprintf("  … and %d more", more), "", dim))
 	}
-	return append(rows, l.row(l.progress(len(ops), now), "", bold))
+	return append(rows, l.row(l.progress(ops, now), "", bold))
 }
 
-// progress is "2 failed · 37/120 done · 8 running · 73 waiting · about 1m20s left": what may not be cut off comes first.
-func (l *live) progress(running int, now time.Time) string {
+// held is what most of what has not begun waits for: "60 wait for aws_vpc.main (2m13s)"; "" where that is nothing, or has
+// only begun.
+func (l *live) held(ops []*op, now time.Time) string {
+	most, text := 0, ""
+	for _, o := range ops {
+		took := now.Sub(o.began)
+		if n := l.queue.Behind(o.object, goesDown(o.op)); counted(o.op) && n > most && took >= time.Second {
+			most, text = n, fmt.Sprintf("%d wait for %s (%s)", n, escapeLine(o.object.String()), seconds(took))
+		}
+	}
+	return text
+}
+
+// progress is "2 failed · 37/120 done · 8 running · 73 waiting · about 1m20s left · 60 wait for aws_vpc.main (2m13s)": what
+// may not be cut off comes first.
+func (l *live) progress(ops []*op, now time.Time) string {
+	running := len(ops)
 	var parts []string
 	if l.failed > 0 {
 		parts = append(parts, fmt.Sprintf("%d failed", l.failed))
@@ -188,6 +210,9 @@ func (l *live) progress(running int, now time.Time) string {
 		parts = append(parts, fmt.Sprintf("%d waiting", waiting))
 		if left := l.left(now); left > 0 {
 			parts = append(parts, fmt.Sprintf("about %s left", seconds(left)))
+		}
+		if held := l.held(ops, now); held != "" {
+			parts = append(parts, held)
 		}
 	case l.refreshed > 0:
 		parts = append(parts, fmt.Sprintf("%d refreshed", l.refreshed))

@@ -11,6 +11,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/view/queue"
 )
 
 // screen is a terminal that understands what the live block sends: text, line breaks, "up n
@@ -108,14 +110,23 @@ a.b[1]: Still creating... [10s elapsed]
 // TestProgress: what failed is not cut off, and the time that is left is said once there is enough to go by.
 func TestProgress(t *testing.T) {
 	start := time.Unix(0, 0)
+	var ops []*op
+	for _, name := range []string{"a.b", "a.c", "a.d"} {
+		ops = append(ops, &op{opKey{object(t, name), event.Create}, start, 0})
+	}
+	needs := []addr.Resource{ops[1].object.Resource()}
+	held := queue.New(&plan.Plan{Changes: []*plan.Change{
+		{Object: ops[1].object, Action: plan.Create}, {Object: object(t, "a.e"), Action: plan.Create, Recorded: needs},
+	}})
 	for want, l := range map[string]*live{
 		"3 running":                          {},
 		"3 running · 7 refreshed":            {refreshed: 7},
 		"2/40 done · 3 running · 35 waiting": {total: 40, done: 2, began: start},
-		"10/40 done · 3 running · 27 waiting · about 30s left": {total: 40, done: 10, began: start},
-		"1 failed · 10/40 done · 3 running · 26 waiting":       {total: 40, done: 10, failed: 1, began: start},
+		"10/40 done · 3 running · 27 waiting · about 30s left":    {total: 40, done: 10, began: start},
+		"1 failed · 10/40 done · 3 running · 26 waiting":          {total: 40, done: 10, failed: 1, began: start},
+		"0/4 done · 3 running · 1 waiting · 1 wait for a.c (10s)": {total: 4, queue: held, began: start},
 	} {
-		if got := l.progress(3, start.Add(10*time.Second)); got != want {
+		if got := l.progress(ops, start.Add(10*time.Second)); got != want {
 			t.Errorf("%q, not %q", got, want)
 		}
 	}

@@ -172,7 +172,7 @@ func (j *JSON) Tell(e event.Event) {
 	case event.Interrupted:
 		j.interrupted(e.Times)
 	case event.Note:
-		j.note(strings.TrimSpace(e.Text), e.Code)
+		j.note(strings.TrimSpace(cmp.Or(e.Record, e.Text)), e.Code)
 	}
 }
 

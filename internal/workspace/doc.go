@@ -30,6 +30,7 @@ package workspace
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,6 +51,22 @@ type Env struct {
 	Data    string // what belongs to the working directory and to no configuration: .terraform
 	Version string // of the program; stands in locks, journals and states
 	Bag     *diag.Bag
+
+	// Log takes what is done with states, their locks and their journals, as a sentence without a value of a state; nil:
+	// it is not wanted.
+	Log func(text string)
+}
+
+// log notes what was done, from when on, and whether it failed.
+func (e *Env) log(begun time.Time, err error, format string, a ...any) {
+	if e.Log == nil {
+		return
+	}
+	outcome := ""
+	if err != nil {
+		outcome = "failed "
+	}
+	e.Log(fmt.Sprintf(format, a...) + ": " + outcome + "after " + e.Now().Sub(begun).Round(time.Microsecond).String())
 }
 
 // Request names the state that a command needs, and what for.

@@ -76,7 +76,7 @@ func (s *State) take(ctx context.Context) bool {
 			s.req.Waiting()
 		}
 	}
-	who := store.NewLockInfo(s.req.Operation, s.env.Version)
+	who, begun := store.NewLockInfo(s.req.Operation, s.env.Version), s.env.Now()
 	err := store.ErrWhole
 	if d, ok := store.As[store.Divisible](s.req.Store); ok && s.req.Shares {
 		err = s.join(ctx, d, who, waiting)
@@ -84,6 +84,7 @@ func (s *State) take(ctx context.Context) bool {
 	if errors.Is(err, store.ErrWhole) {
 		s.release, err = store.Acquire(ctx, s.req.Store, s.req.Name, who, s.req.Timeout, waiting)
 	}
+	s.env.log(begun, err, "lock of workspace %q", s.req.Name)
 	if err != nil {
 		s.release = nil
 		s.env.Bag.Add(store.LockDiagnostic(err, "Lethe"))
@@ -99,7 +100,10 @@ func (s *State) Unlock() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	if err := s.release(ctx); err != nil {
+	begun := s.env.Now()
+	err := s.release(ctx)
+	s.env.log(begun, err, "unlock of workspace %q", s.req.Name)
+	if err != nil {
 		s.env.Bag.Add(diag.Errorf("Error releasing the state lock", "Error message: %s\n\nLethe acquires a lock when accessing your state to prevent others\nrunning Lethe to potentially modify the state at the same time. An\nerror occurred while releasing this lock. This could mean that the lock\ndid or did not release properly; you may have to release it with the\n\"force-unlock\" command.", err))
 	}
 	s.release = nil

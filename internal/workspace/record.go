@@ -29,6 +29,7 @@ func (r *recorder) begin(base *state.Snapshot) error {
 	if r.journal != nil {
 		return nil
 	}
+	begun := r.env.Now()
 	o := journal.Options{Seal: r.seal, FS: r.env.FS, Now: r.env.Now, Carry: r.unknown}
 	if r.copied != nil {
 		o.Copy = r.copied.add
@@ -46,6 +47,7 @@ func (r *recorder) begin(base *state.Snapshot) error {
 		h.Keeper = process
 		r.journal, err = journal.Create(r.path, h, o)
 	}
+	r.env.log(begun, err, "begin of the journal of run %s", run)
 	return err
 }
 
@@ -118,6 +120,7 @@ func (s *State) End() {
 	if r.keeper != nil {
 		r.keeper.Begun("", nil)
 	}
+	begun := r.env.Now()
 	err := r.journal.Close()
 	if r.copied != nil {
 		r.copied.end()
@@ -128,6 +131,7 @@ func (s *State) End() {
 			err = errors.Join(err, r.copied.st.Drop(context.Background(), r.name, ""))
 		}
 	}
+	r.env.log(begun, err, "end of the journal of workspace %q", r.name)
 	if err != nil {
 		r.env.Bag.Add(diag.Warningf("Journal not removed", "%s.", err))
 	}
@@ -140,6 +144,7 @@ func (s *State) read(ctx context.Context) (*state.Snapshot, store.Version, bool)
 }
 
 func read(ctx context.Context, env *Env, req Request, part []string) (*state.Snapshot, store.Version, bool) {
+	begun := env.Now()
 	var data []byte
 	var version store.Version
 	var err error
@@ -148,6 +153,7 @@ func read(ctx context.Context, env *Env, req Request, part []string) (*state.Sna
 	} else {
 		data, version, err = req.Store.Get(ctx, req.Name)
 	}
+	env.log(begun, err, "read of the state of workspace %q, %d bytes", req.Name, len(data))
 	if err != nil {
 		env.Bag.Add(Problem(err, diag.Errorf("Failed to load state", "Error refreshing state: %s", err)))
 		return nil, "", false

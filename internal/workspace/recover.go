@@ -101,6 +101,7 @@ func (s *State) busy(ctx context.Context) bool {
 func (s *State) takeIn(ctx context.Context, r *journal.Recovery) bool {
 	fsys, path := s.env.FS, s.record.path
 	next, changed := state.Next(s.snapshot, r.Snapshot, s.env.Version)
+	begun := s.env.Now()
 	var err error
 	if changed && !r.Written {
 		var data []byte
@@ -111,6 +112,7 @@ func (s *State) takeIn(ctx context.Context, r *journal.Recovery) bool {
 			return false
 		}
 	}
+	s.env.log(begun, err, "recovery from the journal of run %s", r.Header.Run)
 	s.record.unknown = r.Unknown
 	s.taken = append(s.taken, r.Header)
 	if err == nil && len(r.Refused) > 0 {
@@ -133,7 +135,7 @@ func (s *State) takeIn(ctx context.Context, r *journal.Recovery) bool {
 // report says what a journal has.
 func report(r *journal.Recovery, bag *diag.Bag) {
 	if r.Changes > 0 && !r.Written {
-		bag.Add(diag.Warningf("Recovered an interrupted run", "The run %s ended before it wrote the state. By its journal, %s taken in.", r.Header.Run, diag.Counted(r.Changes, "change was", "changes were")))
+		bag.Add(diag.Warningf("Recovered an interrupted run", "The run %s ended before it wrote the state. From its journal, %s taken into account.", r.Header.Run, diag.Counted(r.Changes, "change was", "changes were")))
 	}
 	if len(r.Refused) > 0 && !r.Written {
 		text := ""

@@ -86,7 +86,9 @@ func (s *State) Put(next *state.Snapshot) bool {
 	recorded := s.record.complete()
 	if err == nil {
 		s.record.about(state.DigestOf(data))
+		begun := s.env.Now()
 		s.version, err = s.put(data)
+		s.env.log(begun, err, "write of the state of workspace %q, serial %d, %d bytes", s.req.Name, next.Serial, len(data))
 	}
 	if err == nil {
 		s.snapshot, s.record.keep = next, false

@@ -90,6 +90,15 @@ var classes = []class{
 			return !strings.Contains(c.a.said(), "adjust the address of "+m[1]+" to ")
 		})
 	}},
+	{"a `moved` block that takes a resource or a module to one that has other objects", func(c *comparison, d Difference) bool {
+		// What did not move is left without its provider, where the edit renamed that.
+		left := unprovided.FindAllStringSubmatch(c.b.said(), -1)
+		return c.refused(d, "Provider configuration not present") && len(left) > 0 && !slices.ContainsFunc(left, func(m []string) bool {
+			return !c.has(func(_ *Module, b *Block) bool {
+				return b.Kind == Moved && liesIn(m[1], b.arg("from").text()) && slices.ContainsFunc(c.a.Before.Resources, func(r *StateResource) bool { return liesIn(r.addr(), b.arg("to").text()) })
+			})
+		})
+	}},
 	{"`-target`, and conditions of variables of a module that is left out", func(c *comparison, d Difference) bool {
 		return len(c.st.Do.Target) > 0 && c.refused(d, "Invalid value for variable")
 	}},
@@ -100,7 +109,10 @@ var classes = []class{
 		waits := func(d Difference) bool {
 			return c.about(d, c.delayed(func(string) bool { return slices.ContainsFunc(addressesOf(c.b), c.unneeded) }))
 		}
-		return (d.A == nil || d.What == "state" && d.B == nil || d.Section == "create first") && (c.unneeded(d.At) || d.What == "calls" && c.unneeded(c.subject(d))) || d.What == "plan" && d.Section != "exits" && waits(d) || strings.HasSuffix(d.Section, "result") && d.B == "unknown" && slices.ContainsFunc(addressesOf(c.b), func(a string) bool {
+		more := func(d Difference) bool {
+			return c.about(d, slices.DeleteFunc(addressesOf(c.b), func(at string) bool { return !c.unneeded(at) }))
+		}
+		return (d.Section == "checks" || d.What == "checks") && (d.A == nil || d.A == "unknown") && more(d) || (d.A == nil || d.What == "state" && d.B == nil || d.Section == "create first") && (c.unneeded(d.At) || d.What == "calls" && c.unneeded(c.subject(d))) || d.What == "plan" && d.Section != "exits" && waits(d) || strings.HasSuffix(d.Section, "result") && d.B == "unknown" && slices.ContainsFunc(addressesOf(c.b), func(a string) bool {
 			return keyless(a) == d.At && c.unneeded(a)
 		}) || c.idle(d, func(ch any) bool {
 			at := fmt.Sprint(get(ch, "address"))
@@ -108,14 +120,14 @@ var classes = []class{
 		})
 	}},
 	{"an ignored argument that became sensitive, of what is replaced", func(c *comparison, d Difference) bool {
-		return strings.HasSuffix(d.Section, "sensitive") && c.ignores(d.At) && len(compact(d.A)) > len(compact(d.B)) && regexp.MustCompile(regexp.QuoteMeta(d.At)+` (must|will) be replaced`).MatchString(c.a.said())
+		return strings.HasSuffix(d.Section, "sensitive") && c.ignores(d.At) && len(compact(d.A)) > len(compact(d.B)) && c.replaced(d.At)
 	}},
 	{"an output made from what `-destroy -target` destroys", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && len(c.st.Do.Target) > 0 && d.What == "state" && d.Section == "outputs" &&
 			compact(c.a.Before.Outputs[d.At]) == compact(c.a.After.Outputs[d.At])
 	}},
 	{"`destroy` where there is nothing, with a value that a variable refuses", func(c *comparison, d Difference) bool {
-		return c.st.Do.Destroy && len(c.a.Before.Resources) == 0 && (c.refuses(d, "Invalid value for variable") || c.refuses(d, "Invalid for_each argument") || c.refuses(d, "Moved object still exists"))
+		return c.st.Do.Destroy && len(c.a.Before.Resources) == 0 && (c.refuses(d, "Invalid value for variable") || c.refuses(d, "Invalid for_each argument") || c.refuses(d, "Moved object still exists") || c.refuses(d, "Ambiguous move statements"))
 	}},
 	{"what moves to another type, and goes in the same plan", func(c *comparison, d Difference) bool {
 		return d.What == "calls" && d.Section == "move" && d.B == nil && (strings.Contains(c.a.said(), "which is not in configuration") || c.movesOn())
@@ -183,7 +195,13 @@ var classes = []class{
 			d.Section != "exits" && (d.B == nil || d.What == "state" && d.A == nil) && c.bereft(c.subject(d))
 	}},
 	{"destroying through a provider whose source is replaced", func(c *comparison, d Difference) bool {
-		return d.Section == "exits" && d.A == 2 && d.B == 0 && c.lethe(c.elsewhere) || d.Section != "exits" && c.elsewhere(c.subject(d))
+		return d.Section == "exits" && d.A == 2 && d.B == 0 && c.lethe(c.elsewhere) || d.Section != "exits" && c.elsewhere(c.subject(d)) ||
+			// What was destroyed before its provider's source was to be updated is gone, where that fails.
+			c.b.Apply != nil && c.b.Apply.Exit == 1 && (d.What == "state" && d.A == nil || d.What == "calls" && d.B == nil && strings.HasPrefix(d.At, "delete ")) && c.needs(d, func(p *place) bool {
+				return p.b.Kind == Provider && p.needs(func(on *place) bool {
+					return slices.ContainsFunc(c.failures(), func(at string) bool { return keyless(at) == on.addr() })
+				})
+			})
 	}},
 	{"a destroy plan of nothing but data sources", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && d.Section == "exits" && d.A == 0 && d.B == 2 && len(changes(c.b.PlanJSON)) == 0
@@ -232,18 +250,35 @@ var classes = []class{
 		// What looks at instances that are missing for it is an error beside the first, not the warning
 		// that it is elsewhere with -refresh-only.
 		return c.st.Do.Refresh == "only" && !c.b.only("Invalid index", "condition failed") &&
-			c.refused(d, "Invalid count argument", "Invalid for_each argument", "Invalid index", "condition failed")
+			c.b.only("Invalid count argument", "Invalid for_each argument", "Invalid index", "condition failed") &&
+			(d.Section == "exits" && d.A != 1 && d.B == 1 || d.What == "plan" && strings.HasPrefix(d.Section, "checks"))
+	}},
+	{"a precondition of a create-first replacement", func(c *comparison, d Difference) bool {
+		at := strings.TrimSuffix(d.At, " deposed")
+		return d.What == "state" && strings.Contains(c.a.said(), "Resource precondition failed") && slices.Contains(c.failures(), at) && c.b.deposed(at)
+	}},
+	{"what was replaced create-first, where a condition of what depends on it fails", func(c *comparison, d Difference) bool {
+		at := strings.TrimSuffix(c.subject(d), " deposed")
+		gone := d.What == "state" && d.B == nil || d.What == "calls" && d.A == nil && strings.HasPrefix(d.At, "delete ")
+		return gone && c.a.deposed(at) && slices.ContainsFunc(c.failures(), func(failed string) bool {
+			return c.needs(Difference{At: failed}, func(p *place) bool { return p.addr() == keyless(at) })
+		})
 	}},
 	{"a plan that reads nothing but data of checks", func(c *comparison, d Difference) bool {
 		return c.idle(d, func(ch any) bool { return c.ofCheck(ch) })
 	}},
 	{"conditions, expressions and data of what is destroyed", func(c *comparison, d Difference) bool {
-		return c.st.Do.Destroy && c.refused(d, "Invalid index", "Attempt to get attribute from null value", "condition failed", "Configuration for import target does not exist", "Invalid count argument", "Invalid for_each argument", "Invalid import 'to' expression", "On demand", "Value not allowed in ephemeral output", "Inconsistent dependency lock file") || c.st.Do.Destroy && c.refused(d, "Invalid value for variable") && slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
+		titles := []string{"Invalid index", "Attempt to get attribute from null value", "condition failed", "Configuration for import target does not exist", "Invalid count argument", "Invalid for_each argument", "Invalid import 'to' expression", "On demand", "Value not allowed in ephemeral output", "Inconsistent dependency lock file", "Resource has no configuration"}
+		// A destroy that forgets something fails, too.
+		forgets := c.a.only("Objects were forgotten, not destroyed") && c.b.only(titles...)
+		// What is left out may not be destroyed, and is not.
+		spares := c.refused(d, "Instance cannot be destroyed") && !slices.ContainsFunc(protected.FindAllStringSubmatch(c.b.said(), -1), func(m []string) bool { return does(c.a, m[1], "delete") })
+		return c.st.Do.Destroy && (c.refused(d, titles...) || forgets || spares) || c.st.Do.Destroy && c.refused(d, "Invalid value for variable") && slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
 			return p.b.Kind == Variable && p.up != nil && p.up.needs(func(on *place) bool { return on.b.Kind == Resource || on.b.Kind == Data })
 		})
 	}},
 	{"an object that could not be destroyed", func(c *comparison, d Difference) bool {
-		return c.st.Do.Destroy && (d.Section == "sensitive" || d.Section == "create first") && slices.Contains(c.failures(), d.At)
+		return (c.st.Do.Destroy || c.replaced(d.At)) && (d.Section == "sensitive" || d.Section == "create first") && slices.Contains(c.failures(), d.At)
 	}},
 	{"`output_changes` of a destroy", func(c *comparison, d Difference) bool {
 		ours, _ := d.A.([]any)
@@ -318,6 +353,12 @@ var classes = []class{
 		keeps := d.What == "plan" && d.A == nil || d.What == "state" && compact(c.a.Before.Outputs[d.At]) == compact(c.a.After.Outputs[d.At])
 		return keeps && strings.HasPrefix(d.Section, "output") && partly(d)
 	}},
+	{"a data source with a precondition that is not known while planning", func(c *comparison, d Difference) bool {
+		return d.Section == "checks" && (d.A == nil || strings.Contains(compact(d.A), `"unknown"`)) && c.needs(d, func(p *place) bool {
+			l := p.b.nested("lifecycle")
+			return p.b.Kind == Data && l != nil && l.nested("precondition") != nil
+		})
+	}},
 	{"a data source that has one in `depends_on` which waits for apply", func(c *comparison, d Difference) bool {
 		waits := d.What == "plan" && (d.B == nil && does(c.a, d.At, "read") || unknowns(c.a, d.At) > unknowns(c.b, d.At)) ||
 			(d.Section == "checks" || d.What == "checks") && d.A == "unknown" || d.What == "state" && d.A == nil && c.a.Apply.Exit == 1
@@ -354,6 +395,11 @@ var classes = []class{
 
 // unexpected is what Lethe says of an answer that is not what was planned, or an error.
 var unexpected = regexp.MustCompile(`(?m)applying changes to (\S+?),|with (\S+),$`)
+
+// replaced is whether Lethe's plan replaces an object.
+func (c *comparison) replaced(addr string) bool {
+	return regexp.MustCompile(regexp.QuoteMeta(addr) + ` (must|will) be replaced`).MatchString(c.a.said())
+}
 
 // failures are what errors of Lethe are about.
 func (c *comparison) failures() []string {
@@ -484,6 +530,13 @@ func (c *comparison) heldBack(d Difference) bool {
 	})
 }
 
+// deposed is whether an object stays deposed.
+func (o *Outcome) deposed(addr string) bool {
+	yes := false
+	o.After.managed(func(r *StateResource, i *StateInstance) { yes = yes || i.Deposed != "" && i.addr(r) == addr })
+	return yes
+}
+
 // leaves is whether Terraform leaves what it replaced deposed, or what it planned to destroy, and does not destroy it.
 func (c *comparison) leaves(d Difference) bool {
 	yes := false
@@ -603,6 +656,17 @@ func (o *Outcome) drifted(addr string) bool {
 
 // blocked is an object of which Terraform says that it did not move.
 var blocked = regexp.MustCompile(`- (\S+) could not move to `)
+
+// protected is what has prevent_destroy, as Terraform says it.
+var protected = regexp.MustCompile(`Resource\s+(\S+)\s+has\s+lifecycle\.prevent_destroy`)
+
+// unprovided is what Terraform cannot work with, for its provider is not configured any more.
+var unprovided = regexp.MustCompile(`To work with\s+(\S+)`)
+
+// liesIn is whether an address is another one as a module writes it, or lies in it.
+func liesIn(addr, in string) bool {
+	return strings.Contains("."+keyless(addr)+".", "."+keyless(in)+".")
+}
 
 // recounted is whether a moved block leads to a resource or a module that gets or loses count.
 func (c *comparison) recounted() bool {

@@ -417,6 +417,22 @@ func (m *Module) createsFirst(r *StateResource) (first, declared bool) {
 	return first, declared
 }
 
+// landed is the resource that moves make of one.
+func (m *Module) landed(addr string) string {
+	addr = keyless(addr)
+	for range m.blocks() { // a chain is no longer
+		m.each(func(_ *Module, b *Block) {
+			if b.Kind != Moved {
+				return
+			}
+			if from := keyless(b.arg("from").text()); strings.HasSuffix("."+addr, "."+from) {
+				addr = strings.TrimSuffix(addr, from) + keyless(b.arg("to").text())
+			}
+		})
+	}
+	return addr
+}
+
 // order: what depends on something is made after it, and goes before it. A state names resources where
 // it depends on one of their instances perhaps: the others may come and go when they will.
 func (j *judgement) order() {
@@ -433,7 +449,9 @@ func (j *judgement) order() {
 		}
 	}
 	first, now := map[string]string{}, map[string]string{} // what was created first is of which resource, and what is there now
+	was := map[string]string{}                             // of which resource it is when it goes
 	j.o.Before.managed(func(r *StateResource, i *StateInstance) {
+		was[i.id()] = j.st.Config.landed(r.addr())
 		is, declared := j.st.Config.createsFirst(r)
 		if !declared { // what is gone has its order from what was applied
 			is, _ = j.x.applied.createsFirst(r)
@@ -456,6 +474,9 @@ func (j *judgement) order() {
 		s.managed(func(r *StateResource, i *StateInstance) {
 			id := i.id()
 			for _, d := range i.Dependencies {
+				if j.st.Config.landed(d) == was[id] {
+					continue // instances of one resource have no order
+				}
 				if a := made[id]; s == j.o.After && a.End > 0 && all(byAddr[d], func(on string) bool { return made[on].End > a.Begin }) {
 					j.find("made before what it depends on", "%s before %s", id, d)
 				}
@@ -470,7 +491,7 @@ func (j *judgement) order() {
 			continue
 		}
 		for _, user := range strings.Fields(strings.TrimPrefix(c.Note, "used by ")) {
-			if g, ok := gone[user]; ok && g.Begin > c.End && c.Error == "" {
+			if g, ok := gone[user]; ok && g.Begin > c.End && c.Error == "" && was[c.ID] != was[user] {
 				j.find("gone while it was used", "%s, used by %s, which goes later", c.ID, user)
 			}
 			if u, ok := made[user]; ok && u.Begin > c.End && c.Error == "" && first[c.ID] != "" && first[c.ID] != now[user] {

@@ -12,6 +12,8 @@ import (
 
 // Run parses the flags of a command and runs it. It gives the exit code.
 func (e *Env) Run(cmd *Command, args []string) (code int) {
+	out := &stdout{Writer: e.Stdout}
+	e.Stdout = out
 	c, run := e.New(cmd)
 	defer c.crashed(&code)
 	if err := c.parse(args); err != nil {
@@ -37,6 +39,11 @@ func (e *Env) Run(cmd *Command, args []string) (code int) {
 	defer stop()
 	defer c.end()
 	code = c.ended(run(ctx))
+	if d, is := c.missing(out); is {
+		c.Bag.Add(d)
+		c.UI.DoneQuiet()
+		code = ExitError
+	}
 	if d, is := c.interrupted(); is && code == ExitError {
 		c.Bag.Add(d)
 		return c.UI.Fail()

@@ -34,8 +34,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
-// Version is the program's number. Its minor part is the level of the language that it speaks.
+// Version is the level of the language that the program speaks, which is what constraints, states and plans go by.
 const Version = "1.12.0"
+
+// Release is the product's own version. A release sets it when it is built.
+var Release = "0.1.0-dev"
 
 // Exit codes.
 const (
@@ -110,6 +113,7 @@ type Call struct {
 	Secrets  *secret.Set
 	UI       *Screen
 	Stops    Stops
+	Log      func(string)   // takes a sentence about what is done, for the log; nil: nothing is logged
 	Heard    func(string)   // gets each line of the log as well; nil: nothing listens
 	Leaving  func()         // is called before the program ends at once, to say what is left; may be nil
 	Work     *engine.Engine // what is under way; nil before there is any

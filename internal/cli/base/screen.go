@@ -10,6 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
@@ -50,7 +51,7 @@ func (s *Screen) alsoInto(o view.Options) *Screen {
 	}
 	f, err := os.OpenFile(c.Path(c.View.JSONInto), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
-		c.Bag.Add(diag.Errorf("Failed to open the file of -json-into", "%s.", err))
+		c.Bag.Add(diag.Errorf("Failed to open the file of -json-into", "The file %s of -json-into cannot be opened: %s.", c.View.JSONInto, disk.Reason(err)))
 		return s
 	}
 	s.into = f

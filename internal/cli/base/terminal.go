@@ -1,7 +1,6 @@
 package base
 
 import (
-	"os"
 	"strconv"
 
 	"github.com/lethe-iac/lethe/internal/provider/launch"
@@ -24,7 +23,7 @@ func (c *Call) Color() bool {
 
 // IsTerminal reports whether a stream is a terminal.
 func IsTerminal(w any) bool {
-	f, ok := w.(*os.File)
+	f, ok := asFile(w)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
@@ -32,7 +31,7 @@ func IsTerminal(w any) bool {
 // wrapped, unless LETHE_COLUMNS says where, or the test program of a provider reads it: those match
 // on where Terraform and OpenTofu break lines.
 func (c *Call) width() int {
-	if f, ok := c.Stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if f, ok := asFile(c.Stdout); ok && term.IsTerminal(int(f.Fd())) {
 		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
 			return n
 		}

@@ -72,41 +72,30 @@ const helpWidth, helpColumn = 80, 27
 
 // Help is the text of a command's -help.
 func (c *Call) Help() string {
+	about := c.About()
 	var b strings.Builder
-	fmt.Fprintf(&b, "Usage: lethe [global options] %s [options]", c.Command.Name)
-	if c.Command.Args != "" {
-		b.WriteString(" " + c.Command.Args)
-	}
-	b.WriteString("\n\n")
-	for i, part := range strings.Split(strings.TrimSpace(c.Command.Long), "\n\n") {
+	b.WriteString("Usage: lethe " + about.Usage() + "\n\n")
+	for i, part := range about.Text {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		if strings.Contains("\n"+part, "\n ") { // laid out
-			b.WriteString("  " + strings.ReplaceAll(part, "\n", "\n  ") + "\n")
+		if part.LaidOut {
+			b.WriteString("  " + strings.ReplaceAll(part.Text, "\n", "\n  ") + "\n")
 			continue
 		}
 		b.WriteByte(' ')
-		wrap(&b, part, 1, 2)
+		wrap(&b, part.Text, 1, 2)
 	}
-	if len(c.Command.Examples) > 0 {
+	if len(about.Examples) > 0 {
 		b.WriteString("\nExamples:\n\n")
-		for _, e := range c.Command.Examples {
+		for _, e := range about.Examples {
 			entry(&b, e[0], e[1])
 		}
 	}
 	b.WriteString("\nOptions:\n\n")
-	c.Flags.VisitAll(func(f *flag.Flag) {
-		name, text := flag.UnquoteUsage(f)
-		left := "-" + f.Name
-		if name != "" {
-			left += "=" + name
-		}
-		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0s" && !strings.HasPrefix(text, "Accepted") {
-			text += " The default is " + f.DefValue + "."
-		}
-		entry(&b, left, text)
-	})
+	for _, o := range about.Options {
+		entry(&b, o.Left(), o.Text)
+	}
 	return b.String()
 }
 

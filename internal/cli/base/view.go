@@ -5,6 +5,12 @@ import "github.com/lethe-iac/lethe/internal/diag"
 // JSONFlag registers -json.
 func (c *Call) JSONFlag() { c.Flags.BoolVar(&c.View.JSON, "json", false, "Print for programs.") }
 
+// StreamFlags registers -json and -json-into, of a command whose JSON is a stream.
+func (c *Call) StreamFlags() {
+	c.JSONFlag()
+	c.Flags.StringVar(&c.View.JSONInto, "json-into", "", "Write the JSON stream to this `file` as well.")
+}
+
 // SensitiveFlag registers -show-sensitive.
 func (c *Call) SensitiveFlag() {
 	c.Flags.BoolVar(&c.View.ShowSecrets, "show-sensitive", false, "Show sensitive values.")

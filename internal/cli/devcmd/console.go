@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
 	"github.com/lethe-iac/lethe/internal/config"
@@ -39,11 +40,13 @@ are evaluated and all results printed; the exit code is 1 if one of them
 cannot be evaluated.`,
 	Examples: [][2]string{
 		{"lethe console", "Try expressions against the state"},
+		{"lethe console -scope=module.network", "Try expressions inside a module"},
 		{"echo 'cidrhost(var.net, 4)' | lethe console", "Work one out in a script"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *consoleFlags) {
 		f.StateFlag(c)
 		c.Flags.BoolVar(&f.planned, "plan", false, "Make a plan first, and evaluate with what will be.")
+		c.Flags.StringVar(&f.scope, "scope", "", "Evaluate inside this `module`, such as module.network[0], instead of the root module.")
 		c.SensitiveFlag()
 		c.Flags.Bool("lock", true, "Accepted for compatibility: nothing is changed, so nothing is locked.")
 		f.VarFlags(c)
@@ -75,6 +78,7 @@ type console struct {
 type consoleFlags struct {
 	project.Options
 	planned bool
+	scope   string
 }
 
 func runConsole(ctx context.Context, c *base.Call, f *consoleFlags) int {
@@ -97,7 +101,7 @@ func runConsole(ctx context.Context, c *base.Call, f *consoleFlags) int {
 		return c.UI.Fail()
 	}
 	con := &console{c: c, p: p, face: frame.Before}
-	if !con.look(ctx, s, f.planned) {
+	if !con.look(ctx, s, f.planned) || f.scope != "" && !con.enter(f.scope) {
 		return c.UI.Fail()
 	}
 	p.UI.Diagnostics(p.Bag.List())
@@ -131,6 +135,38 @@ func (c *console) look(ctx context.Context, s *state.Snapshot, planned bool) (ok
 	}
 	c.frame, c.face = result.Frame, frame.After
 	return true
+}
+
+// enter makes a module instance the place where expressions are evaluated.
+func (c *console) enter(scope string) bool {
+	mi, err := addr.ParseModuleInstance(scope)
+	if err != nil {
+		c.c.Bag.Add(diag.Errorf("Failed to parse command-line flags", "The module given with -scope cannot be read: %s.", err))
+		return false
+	}
+	if at := c.frame.At(mi, c.face); at != nil {
+		c.frame = at
+		return true
+	}
+	var known, instances []string
+	c.frame.Program().Tree().Root.Walk(func(n *config.Node) {
+		if n.Parent == nil {
+			return
+		}
+		frames, _ := c.frame.Instances(n.Path, c.face)
+		for _, f := range frames {
+			known = append(known, f.Addr().String())
+			if n.Path == mi.Module() {
+				instances = append(instances, f.Addr().String())
+			}
+		}
+	})
+	hint := diag.Meant(diag.Suggest(scope, known))
+	if len(instances) > 0 {
+		hint = " There are: " + strings.Join(instances, ", ") + "."
+	}
+	c.c.Bag.Add(diag.Errorf("No such module instance", "The option -scope says %s, and there is no such module instance.%s", scope, hint))
+	return false
 }
 
 // batch evaluates what standard input has, and fails if something cannot be evaluated.
@@ -307,7 +343,7 @@ func (c *console) evaluate(text string) int {
 // complete offers names that begin with what stands before the cursor: one is completed, of several
 // what they have in common; when that is nothing more, they are listed.
 func (c *console) complete(t *term.Terminal) func(string, int, rune) (string, int, bool) {
-	names := completions(c.frame.Program())
+	names := completions(c.frame)
 	return func(line string, pos int, key rune) (string, int, bool) {
 		if key != '\t' {
 			return "", 0, false
@@ -348,15 +384,16 @@ func (c *console) candidates(word string, names []string) []string {
 	return slices.Compact(out)
 }
 
-// completions are the names that expressions of the root module may begin with.
-func completions(p *program.Program) []string {
+// completions are the names that expressions of a module may begin with.
+func completions(f *frame.Frame) []string {
 	out := []string{"path.cwd", "path.module", "path.root", "terraform.applying", "terraform.workspace", "type("}
 	for _, name := range funcs.Names() {
 		out = append(out, name+"(")
 	}
-	for _, d := range p.Decls() {
+	here := f.Addr().Module()
+	for _, d := range f.Program().Decls() {
 		switch {
-		case !d.Module.IsRoot():
+		case d.Module != here:
 		case d.Kind == program.Resource:
 			out = append(out, d.Resource.Local())
 		case d.Kind == program.Variable:

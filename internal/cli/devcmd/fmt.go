@@ -41,6 +41,7 @@ input (STDIN).`,
 		flags.BoolVar(&f.list, "list", true, "List the files whose formatting differs.")
 		flags.BoolVar(&f.write, "write", true, "Write the result to the files.")
 		flags.BoolVar(&f.diff, "diff", false, "Display the differences.")
+		c.JSONFlag()
 		flags.BoolVar(&f.check, "check", false, "Only check; exit with 3 if something is not formatted.")
 		flags.BoolVar(&f.recursive, "recursive", false, "Also process subdirectories.")
 	}, runFormat),
@@ -51,7 +52,8 @@ type formatting struct {
 	c                                   *base.Call
 	list, write, diff, check, recursive bool
 	changed, failed                     bool
-	most                                int64 // bytes of a file
+	files                               []string // whose formatting differs
+	most                                int64    // bytes of a file
 }
 
 func runFormat(ctx context.Context, _ *base.Call, f *formatting) int {
@@ -64,8 +66,9 @@ func (f *formatting) all() int {
 		return f.c.UI.Fail()
 	}
 	f.most = l.Filled().Bytes
-	if f.check {
-		f.write = false
+	f.write = f.write && !f.check
+	if f.c.View.JSON { // the list is the document, and nothing else is printed
+		f.list, f.diff, f.files = false, false, []string{}
 	}
 	targets := f.c.Operands
 	if len(targets) == 0 {
@@ -77,6 +80,12 @@ func (f *formatting) all() int {
 			continue
 		}
 		f.path(t)
+	}
+	if f.c.View.JSON {
+		f.c.UI.Document(struct {
+			Format string   `json:"format_version"`
+			Files  []string `json:"files"`
+		}{"1.0", f.files})
 	}
 	switch {
 	case f.failed:
@@ -184,13 +193,14 @@ func (f *formatting) file(name string) {
 		f.failed = true
 		return
 	}
-	if !f.list && !f.write && !f.diff && !f.check { // then the result is what is wanted
+	if !f.list && !f.write && !f.diff && !f.check && !f.c.View.JSON { // then the result is what is wanted
 		f.c.UI.Print(string(out))
 	}
 	if bytes.Equal(src, out) {
 		return
 	}
 	f.changed = true
+	f.files = append(f.files, name)
 	if f.list {
 		f.c.UI.Print(name + "\n")
 	}

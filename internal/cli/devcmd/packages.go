@@ -171,7 +171,7 @@ func only(c *base.Call, copies *fetch.Copies) bool {
 		a, err := addr.ParseProvider(text)
 		switch {
 		case err != nil:
-			c.Bag.Add(diag.Errorf("Invalid provider argument", "The provider source address %q is not one: %s.", text, err))
+			c.Bag.Add(diag.Errorf("Invalid provider argument", "%q is no source address of a provider: %s.", text, err))
 		case !slices.ContainsFunc(copies.Needs, func(n fetch.Need) bool { return n.Provider.Canon() == a.Canon() }):
 			c.Bag.Add(diag.Errorf("Invalid provider argument", "The provider %s is not required by the current configuration.", a))
 		}

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"strconv"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/vet"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/state/store/crypt"
 	"github.com/lethe-iac/lethe/internal/view"
 )
@@ -17,17 +20,22 @@ import (
 var Show = &base.Command{
 	Name: "show", Args: "[path]", Short: "Show the current state or a saved plan",
 	Long: `Reads and outputs a Lethe state or plan file in a human-readable
-form. If no path is specified, the current state will be shown.`,
+form. If no path is specified, the current state will be shown.
+
+With -config, the configuration of the working directory is shown, for
+programs: -json has to be given as well.`,
 	Examples: [][2]string{
 		{"lethe show", "Show the state"},
 		{"lethe show tfplan", "Show a saved plan"},
 		{"lethe show -json tfplan", "Give a saved plan to a program"},
+		{"lethe show -json -config", "Give the configuration to a program"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *showFlags) {
 		c.JSONFlag()
 		c.SensitiveFlag()
-		c.Flags.StringVar(&f.state, "state", "", "Show this state `file`.")
+		c.Flags.Var(stateFile{&f.state}, "state", "Show this state `file`; alone, the present state.")
 		c.Flags.StringVar(&f.plan, "plan", "", "Show this plan `file`.")
+		c.Flags.BoolVar(&f.config, "config", false, "Show the configuration. Needs -json.")
 		f.VarFlags(c)
 	}, runShow),
 }
@@ -35,6 +43,31 @@ form. If no path is specified, the current state will be shown.`,
 type showFlags struct {
 	project.Options
 	state, plan string
+	config      bool
+}
+
+// stateFile is the value of -state, which may stand alone.
+type stateFile struct{ path *string }
+
+func (s stateFile) String() string   { return "" }
+func (s stateFile) IsBoolFlag() bool { return true }
+func (s stateFile) Set(text string) error {
+	if alone, err := strconv.ParseBool(text); err == nil && alone {
+		text = ""
+	}
+	*s.path = text
+	return nil
+}
+
+// fit refuses several things to show, and a configuration for people.
+func (f *showFlags) fit(c *base.Call, path string) bool {
+	switch {
+	case f.config && (path != "" || f.state+f.plan != ""), f.state != "" && f.plan != "", len(c.Operands) == 1 && f.state+f.plan != "":
+		c.Bag.Add(diag.Errorf("Wrong combination of options", "The command show shows one thing: a file, what one of -state, -plan and -config says, or the present state."))
+	case f.config && !c.View.JSON:
+		c.Bag.Add(diag.Errorf("Wrong combination of options", "With -config, -json has to be given as well: what people read is the configuration itself."))
+	}
+	return !c.Bag.HasErrors()
 }
 
 func runShow(ctx context.Context, c *base.Call, f *showFlags) int {
@@ -45,16 +78,22 @@ func runShow(ctx context.Context, c *base.Call, f *showFlags) int {
 	if len(c.Operands) == 1 {
 		path = c.Operands[0]
 	}
+	if !f.fit(c, path) {
+		return c.UI.Fail()
+	}
 	p, ok := project.Open(c, &f.Options)
 	if !ok {
 		return c.UI.Fail()
+	}
+	if f.config {
+		return showConfig(ctx, p)
 	}
 	if path == "" {
 		return showCurrent(ctx, p)
 	}
 	data, err := os.ReadFile(p.Call.Path(path))
 	if err != nil {
-		p.Bag.Add(diag.Errorf("Failed to read the given file as a state or plan file", "%s.", err))
+		p.Bag.Add(diag.Errorf("Failed to read the given file as a state or plan file", "The file %s cannot be read: %s.", path, disk.Reason(err)))
 		return p.UI.Fail()
 	}
 	if bytes.HasPrefix(data, []byte("PK")) || crypt.Sealed(data) && !crypt.IsState(data) {
@@ -77,6 +116,17 @@ func showCurrent(ctx context.Context, p *project.Project) int {
 		return p.UI.Fail()
 	}
 	return showSnapshot(p, s)
+}
+
+// showConfig shows the configuration of the working directory.
+func showConfig(ctx context.Context, p *project.Project) int {
+	if !p.Load() || !p.Installed() || !p.Compile(ctx, vet.CheckOptions{}) {
+		return p.UI.Fail()
+	}
+	if err := view.WriteConfigJSON(p.Call.Stdout, p.Program, p.Schemas(), p.Engine.Hosts(p.Tree, nil).Of); err != nil {
+		p.Bag.Add(diag.Errorf("Failed to marshal configuration to json", "%s.", err))
+	}
+	return p.UI.DoneQuiet()
 }
 
 func showSnapshot(p *project.Project, s *state.Snapshot) int {

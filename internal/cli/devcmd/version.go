@@ -17,7 +17,9 @@ import (
 // Version is `version`.
 var Version = &base.Command{
 	Name: "version", Short: "Show the current Lethe version",
-	Long:  "Displays the version of Lethe and all installed plugins.",
+	Long: `Displays the level of the language that Lethe speaks, which is what
+required_version is held against, its own release, and the plugins that the
+working directory has selected.`,
 	Setup: jsonOnly(runVersion),
 }
 
@@ -36,18 +38,15 @@ func runVersion(_ context.Context, c *base.Call) int {
 			Selections map[string]string `json:"provider_selections"`
 			Outdated   bool              `json:"terraform_outdated"`
 			Engine     string            `json:"engine"`
-		}{base.Version, fetch.Platform(), selections, false, "lethe"}, "", "  ")
+			Release    string            `json:"lethe_version"`
+		}{base.Version, fetch.Platform(), selections, false, "lethe", base.Release}, "", "  ")
 		if err != nil {
 			panic(err)
 		}
 		c.UI.Print(string(text) + "\n")
 		return base.ExitOK
 	}
-	is := ""
-	if c.Product() != "Lethe" {
-		is = fmt.Sprintf("Lethe v%s, ", base.Version)
-	}
-	c.UI.Print(fmt.Sprintf("%s v%s\non %s_%s\n%scompatible with OpenTofu v%s\n", c.Product(), base.Version, runtime.GOOS, runtime.GOARCH, is, base.Version))
+	c.UI.Print(fmt.Sprintf("%s v%s\non %s_%s\nLethe release %s, compatible with OpenTofu v%s\n", c.Product(), base.Version, runtime.GOOS, runtime.GOARCH, base.Release, base.Version))
 	for _, name := range slices.Sorted(maps.Keys(selections)) {
 		c.UI.Print(fmt.Sprintf("+ provider %s v%s\n", name, selections[name]))
 	}

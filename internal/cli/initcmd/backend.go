@@ -3,6 +3,8 @@ package initcmd
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 
 	"github.com/lethe-iac/lethe/internal/backend"
 	"github.com/lethe-iac/lethe/internal/cli/base"
@@ -13,7 +15,7 @@ import (
 func (i *initialization) initBackend(ctx context.Context) bool {
 	configured, ok := i.p.States().Init(ctx, backend.InitRequest{
 		Overrides: i.f.backendConfig, Reconfigure: i.f.reconfigure, Migrate: i.f.migrate, ForceCopy: i.f.forceCopy,
-		Lock: i.p.LockRequest(""), Copies: i.askCopy,
+		Lock: i.p.LockRequest(""), Copies: i.askCopy, Rename: i.askName, Choose: i.askWorkspace,
 	})
 	if configured != "" {
 		i.p.UI.Step("backend_configured_success_message", fmt.Sprintf("\nSuccessfully configured the backend %q! Lethe will automatically\nuse this backend unless the backend configuration changes.", configured))
@@ -36,4 +38,35 @@ func (i *initialization) askCopy(from, to string) (copies, answered bool) {
 		i.p.Bag.Add(diag.Errorf("Existing state would be left behind", "The previous backend %q has state, and no user can be asked whether it is to be copied to the newly configured %q. Use -force-copy to copy it, or -reconfigure to leave it where it is.", from, to))
 	}
 	return false, false
+}
+
+// askName asks what the default workspace is to be called in a backend that has none.
+func (i *initialization) askName() string {
+	if !i.p.MayAsk() {
+		return ""
+	}
+	name, _ := i.p.UI.Ask(base.Question{
+		Title: "Please provide a name for the default workspace:",
+		Note:  "The new backend has no workspace \"default\". Its state is copied to one of the\nname that you enter.",
+	})
+	return name
+}
+
+// askWorkspace asks which workspace is to be selected: by its number, as Terraform does, or by its name.
+func (i *initialization) askWorkspace(selected string, names []string) string {
+	if !i.p.MayAsk() {
+		return ""
+	}
+	note := "This is expected where the backend has other workspaces than this directory\nused so far. Please enter a number to select a workspace:\n"
+	for n, name := range names {
+		note += fmt.Sprintf("\n%d. %s", n+1, name)
+	}
+	text, _ := i.p.UI.Ask(base.Question{Title: fmt.Sprintf("The currently selected workspace (%s) does not exist.", selected), Note: note})
+	if n, err := strconv.Atoi(text); err == nil && n > 0 && n <= len(names) {
+		return names[n-1]
+	}
+	if slices.Contains(names, text) {
+		return text
+	}
+	return ""
 }

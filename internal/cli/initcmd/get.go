@@ -18,7 +18,7 @@ var Get = &base.Command{
 		c.Flags.BoolVar(&f.update, "update", false, "Check for newer versions.")
 		c.Flags.BoolVar(&f.offline, "offline", false, "Ask no server: take what this machine has.")
 		f.TestsFlag(c)
-		c.JSONFlag()
+		c.StreamFlags()
 		f.VarFlags(c)
 	}, runGet),
 }

@@ -41,7 +41,7 @@ control.`,
 		flags.BoolVar(&f.offline, "offline", false, "Ask no server: take what this machine has.")
 		c.RemoteFlag()
 		f.TestsFlag(c)
-		c.JSONFlag()
+		c.StreamFlags()
 		f.VarFlags(c)
 		f.LockFlags(c)
 	}, runInit),

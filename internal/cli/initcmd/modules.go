@@ -83,7 +83,7 @@ func (i *initialization) lockModules() bool {
 	locks := i.p.Modules.Locks()
 	if i.f.lockfile == "readonly" && len(i.p.Lock.Modules()) == 0 {
 		if len(locks) > 0 {
-			i.p.Bag.Add(diag.Warningf("Modules are not locked", "The lock file %s has no modules, and with -lockfile=readonly none are entered. What was installed is held against nothing: run \"lethe init\" without it once.", fetch.LockName))
+			i.p.Bag.Add(diag.Warningf("Modules are not locked", "The lock file %s has no modules, and with -lockfile=readonly none are entered. What was installed was not checked: run \"lethe init\" without it once.", fetch.LockName))
 		}
 		return true
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/project"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/fetch"
 	"github.com/lethe-iac/lethe/internal/state/disk"
 )
@@ -38,12 +38,13 @@ func (i *initialization) initProviders(ctx context.Context) bool {
 	for _, n := range needs {
 		switch {
 		case n.Provider.IsBuiltin():
-			i.p.UI.Line(fmt.Sprintf("- %s is built in to Lethe", n.Provider))
+			text := n.Provider.String() + " is built in to Lethe"
+			i.p.UI.Tell(event.Note{Text: "- " + text, Record: text})
 		case !i.p.Attached(n.Provider):
 			install = append(install, n)
 		}
 	}
-	if !i.onlyDirs() {
+	if !i.onlyDirs() || !i.locked(install) {
 		return false
 	}
 	if !i.p.Providers.Install(ctx, install, i.p.Lock, i.f.upgrade, i.p.Bag) {
@@ -59,6 +60,21 @@ func (i *initialization) initProviders(ctx context.Context) bool {
 	}
 	i.warnUnheld()
 	return true
+}
+
+// locked refuses providers that would have to be entered into a lock file that is read-only, before any is installed.
+func (i *initialization) locked(install []fetch.Need) bool {
+	missing := slices.ContainsFunc(install, func(n fetch.Need) bool {
+		_, ok := i.p.Lock.Get(n.Provider)
+		return !ok && !slices.ContainsFunc(i.p.Providers.Overridden(), func(o addr.Provider) bool { return o.Canon() == n.Provider.Canon() })
+	})
+	return i.f.lockfile != "readonly" || !missing || i.changed()
+}
+
+// changed refuses what a read-only lock file has not.
+func (i *initialization) changed() bool {
+	i.p.Bag.Add(diag.Errorf("Provider dependency changes detected", "Changes to the required provider dependencies were detected, but the lock file is read-only. To use and record these requirements, run \"lethe init\" without the \"-lockfile=readonly\" flag."))
+	return false
 }
 
 // onlyDirs settles where init looks for providers: in the directories of -plugin-dir, which are remembered for
@@ -83,7 +99,7 @@ func (i *initialization) onlyDirs() bool {
 		}
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		i.p.Bag.Add(diag.Errorf("Failed to remember the plugin directories", "The file %s, which keeps what -plugin-dir says: %s.", i.p.Display(file), disk.Reason(err)))
+		i.p.Bag.Add(diag.Errorf("Failed to remember the plugin directories", "The file %s, which keeps the directories of -plugin-dir, cannot be used: %s.", i.p.Display(file), disk.Reason(err)))
 		return false
 	}
 	for _, dir := range dirs {
@@ -106,8 +122,7 @@ func (i *initialization) warnUnheld() {
 
 func (i *initialization) writeLock() bool {
 	if i.p.Lock.Changed() && i.f.lockfile == "readonly" {
-		i.p.Bag.Add(diag.Errorf("Provider dependency changes detected", "Changes to the required provider dependencies were detected, but the lock file is read-only. To use and record these requirements, run \"lethe init\" without the \"-lockfile=readonly\" flag."))
-		return false
+		return i.changed()
 	}
 	return writeLock(i.p)
 }

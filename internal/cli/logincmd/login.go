@@ -74,7 +74,7 @@ func begin(c *base.Call) (*attempt, bool) {
 	}
 	a := &attempt{c: c, host: strings.ToLower(c.Operands[0])}
 	if a.host == "" || strings.ContainsAny(a.host, "/ @?#") {
-		c.Bag.Add(diag.Errorf("Invalid hostname", "The argument is the name of a host, such as registry.example.com, and %q is none.", c.Operands[0]))
+		c.Bag.Add(diag.Errorf("Invalid hostname", "The argument must be the name of a host, such as registry.example.com, and not %q.", c.Operands[0]))
 		return nil, false
 	}
 	var ok bool

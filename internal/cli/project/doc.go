@@ -79,6 +79,7 @@ type Project struct {
 	Applying  bool   // the command changes things
 	Backend   string // the type of the store whose state is locked
 
+	log      *logger      // nil: nothing is logged
 	tested   *config.Node // the root with the modules of tests beside those that it calls; nil before LoadTests
 	reattach map[addr.Provider]launch.Reattach
 	closed   shortcut.Set

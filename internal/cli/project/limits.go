@@ -40,7 +40,6 @@ var unhonoured = []struct{ name, unset, why string }{
 	{"TF_WARN_OUTPUT_ERRORS", "0", "errors in outputs stay errors"},
 	{"TF_SKIP_PROVIDER_VERIFY", "", "installed providers are always held against the dependency lock file"},
 	{"OPENTOFU_STATEFILE_PROVIDER_ADDRESS_TRANSLATION", "1", "the registry hosts of Terraform and OpenTofu stand for one provider"},
-	{"TF_FORCE_LOCAL_BACKEND", "", "operations are always local"},
 	{"TOFU_X_EXPERIMENTAL_RUNTIME", "", "there is one runtime"},
 }
 

@@ -72,6 +72,9 @@ func newLogger(c *base.Call) *logger {
 	return l
 }
 
+// hears reports whether lines of our own of that level are written.
+func (l *logger) hears(level string) bool { return l != nil && levelRank(level) <= l.core }
+
 // hearsProviders reports whether anything that a provider writes may be of interest.
 func (l *logger) hearsProviders() bool { return l != nil && l.provider > 0 }
 
@@ -85,10 +88,9 @@ func (l *logger) fromProvider(p addr.Provider, level, line string) {
 
 // line writes a line of our own.
 func (l *logger) line(level, format string, a ...any) {
-	if l == nil || levelRank(level) > l.core {
-		return
+	if l.hears(level) {
+		l.write(level, fmt.Sprintf(format, a...))
 	}
-	l.write(level, fmt.Sprintf(format, a...))
 }
 
 // write writes a line, once it is known what must not be in it.

@@ -29,16 +29,21 @@ import (
 // command.
 func Open(c *base.Call, o *Options) (*Project, bool) {
 	if o.CloseTimeout < 0 {
-		c.Bag.Add(diag.Errorf("Invalid close timeout", "Closing a lease may take some time, such as 30s or 5m. Not %s.", o.CloseTimeout))
+		c.Bag.Add(diag.Errorf("Invalid close timeout", "The option -close-timeout takes a time above zero, such as 30s or 5m, and not %s.", o.CloseTimeout))
 		return nil, false
 	}
 	if o.Parallelism < 1 && c.Flags.Lookup("parallelism") != nil {
-		c.Bag.Add(diag.Errorf("Invalid parallelism value", "The parallelism must be a positive value. Not %d.", o.Parallelism))
+		c.Bag.Add(diag.Errorf("Invalid parallelism value", "The parallelism must be a positive value, and not %d.", o.Parallelism))
 		return nil, false
 	}
 	warnUnhonoured(c)
 	p := &Project{Call: c, Bag: &c.Bag, UI: c.UI, Options: o, Dir: c.Dir, Root: cmp.Or(c.Path(o.Config), c.Dir), Data: dataDir(c.Env)}
 	p.Vars = &Variables{p: p}
+	if _, err := os.Lstat(p.Data); err != nil {
+		c.AtEnd(p.tidy)
+	}
+	p.log = newLogger(c)
+	p.log.begin(c)
 	if c.Flags.Lookup("input") == nil {
 		o.Input = base.IsTerminal(c.Stdin) && base.IsTerminal(c.Stdout) && asking(c) // a program that reads the output knows no questions
 	}
@@ -67,7 +72,7 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 	p.Providers = &fetch.Providers{
 		Registry: asks, OCI: newImages(asks, credentials), StoreDir: cacheDir(c, "packages"),
 		Settings: p.Settings, WorkDir: p.Dir, DataDir: p.Data, CacheDir: p.pluginCache(), Getenv: c.Getenv, Closed: p.closed,
-		Note: func(s string) { c.UI.Line(s) }, Moved: func(t event.Transfer) { c.UI.Tell(t) },
+		Note: func(n event.Note) { c.UI.Tell(n) }, Moved: func(t event.Transfer) { c.UI.Tell(t) },
 	}
 	p.Modules = &fetch.Installer{
 		Registry: asks, OCI: p.Providers.OCI, Buckets: &bucket.Access{Getenv: c.Getenv, Learned: credentials.Learned}, Host: c.Registry(), WorkDir: p.Dir, DataDir: p.Data, CacheDir: cacheDir(c, "git"), Environ: c.Environ,
@@ -89,6 +94,13 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 	return p, true
 }
 
+// tidy removes directories that were made for what did not come about.
+func (p *Project) tidy() {
+	for _, name := range []string{"modules", "providers", ""} {
+		_ = os.Remove(filepath.Join(p.Data, name)) // unless there is something in it
+	}
+}
+
 func (p *Project) newEngine() *engine.Engine {
 	c := p.Call
 	e := &engine.Engine{Settings: engine.Settings{
@@ -102,7 +114,7 @@ func (p *Project) newEngine() *engine.Engine {
 		CloseTimeout: cmp.Or(p.Options.CloseTimeout, p.Settings.CloseTimeout),
 	}}
 	if c.UI != nil {
-		e.Sink = c.UI
+		e.Sink = p.log.overhear(c.UI)
 	}
 	return e
 }
@@ -157,8 +169,6 @@ func (p *Project) keeperLost(err error) {
 
 // newPool makes the pool of providers: plugins, reattached ones, built-in ones.
 func (p *Project) newPool() *provider.Pool {
-	log := newLogger(p.Call)
-	log.line("INFO", "Lethe version: %s", base.Version)
 	processes := &launch.Processes{
 		Find: func(a addr.Provider) (string, error) {
 			return p.Providers.Program(a, p.Lock)
@@ -179,8 +189,11 @@ func (p *Project) newPool() *provider.Pool {
 		Complete: p.closed.Has(shortcut.Calls),
 		Version:  base.Version,
 	}
-	if log.hearsProviders() {
-		processes.Log, processes.Quiet = log.fromProvider, false
+	if p.log.hearsProviders() {
+		processes.Log, processes.Quiet = p.log.fromProvider, false
+	}
+	if p.log.hears("DEBUG") {
+		processes.Called = p.log.called
 	}
 	if p.Call.Keeper != nil && keeper.Supported && p.Call.Getenv(keeper.Variable) != "off" {
 		p.Call.Keeps = keeper.New(keeper.Options{Spawn: p.Call.Keeper, Secrets: p.Call.Secrets, Lost: p.keeperLost})

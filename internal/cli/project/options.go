@@ -12,6 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/state/disk"
 )
 
 // assignments collects -var and -var-file in one order.
@@ -92,9 +93,8 @@ func (o *Options) OperationFlags(c *base.Call) {
 	f.BoolVar(&v.Compact, "compact-warnings", false, "Show warnings without their details unless there are errors.")
 	o.WarningFlags(c)
 	f.BoolVar(&v.Concise, "concise", false, "Leave out the lines about progress.")
-	f.StringVar(&v.JSONInto, "json-into", "", "Write the JSON stream to this `file` as well.")
 	c.SensitiveFlag()
-	c.JSONFlag()
+	c.StreamFlags()
 	o.VarFlags(c)
 	o.LockFlags(c)
 	o.StateFlags(c)
@@ -115,7 +115,7 @@ func Addresses(c *base.Call, option string, given, files []string) ([]addr.Targe
 	for _, f := range files {
 		text, err := os.ReadFile(c.Path(f))
 		if err != nil {
-			c.Bag.Add(diag.Errorf("Failed to read address file", "The file given with -%s-file cannot be read: %s.", option, err))
+			c.Bag.Add(diag.Errorf("Failed to read address file", "The file given with -%s-file cannot be read: %s.", option, disk.Reason(err)))
 			ok = false
 		}
 		for _, line := range strings.Split(string(text), "\n") {

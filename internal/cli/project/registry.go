@@ -85,9 +85,9 @@ func defaultRegistry(c *base.Call, s *cliconfig.Settings) (string, bool) {
 	case err == nil:
 		return p.Host, true
 	case given:
-		c.Bag.Add(diag.Errorf("Invalid environment variable", "The environment variable %s is the host of a registry, and %q is none.", variable, host))
+		c.Bag.Add(diag.Errorf("Invalid environment variable", "The environment variable %s must be the host of a registry, and not %q.", variable, host))
 	default:
-		c.Bag.Add(diag.Errorf("Invalid CLI configuration", "The setting \"default_registry\" is the host of a registry, and %q is none.", host))
+		c.Bag.Add(diag.Errorf("Invalid CLI configuration", "The setting \"default_registry\" must be the host of a registry, and not %q.", host))
 	}
 	return "", false
 }
@@ -105,7 +105,7 @@ func number(c *base.Call, name string, unset int) (int, bool) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
-		c.Bag.Add(diag.Errorf("Invalid environment variable", "The environment variable %s is a number, and %q is none.", name, text))
+		c.Bag.Add(diag.Errorf("Invalid environment variable", "The environment variable %s must be a number, and not %q.", name, text))
 		return unset, false
 	}
 	return n, true

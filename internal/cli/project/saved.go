@@ -17,6 +17,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan/file"
 	"github.com/lethe-iac/lethe/internal/provider/wire"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/state/store/crypt"
 	"github.com/lethe-iac/lethe/internal/workspace"
 	"github.com/zclconf/go-cty/cty"
@@ -27,7 +28,7 @@ import (
 func (p *Project) ReadPlan(ctx context.Context, name string) (*file.Contents, bool) {
 	data, err := os.ReadFile(p.Call.Path(name))
 	if err != nil {
-		p.Bag.Add(diag.Errorf("Failed to load \""+name+"\" as a plan file", "Error: %s.", err))
+		p.Bag.Add(diag.Errorf("Failed to load \""+name+"\" as a plan file", "The file %s cannot be read: %s.", name, disk.Reason(err)))
 		return nil, false
 	}
 	return p.OpenPlan(ctx, data)

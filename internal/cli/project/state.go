@@ -36,7 +36,7 @@ func (p *Project) newStates() *backend.Directory {
 
 // Workspaces is what the states of the working directory touch.
 func Workspaces(c *base.Call) *workspace.Env {
-	return &workspace.Env{FS: c.FS(), Now: c.Now, Getenv: c.Getenv, Dir: c.Dir, Data: dataDir(c.Env), Version: base.Version, Bag: &c.Bag}
+	return &workspace.Env{FS: c.FS(), Now: c.Now, Getenv: c.Getenv, Dir: c.Dir, Data: dataDir(c.Env), Version: base.Version, Bag: &c.Bag, Log: c.Log}
 }
 
 // root is the root module, read now by commands that need no configuration but its backend block;

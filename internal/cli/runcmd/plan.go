@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
@@ -51,7 +52,7 @@ the "apply" command to perform exactly the actions described in the plan.`,
 const noPlan = "Plan requires configuration to be present. Planning without a configuration would mark everything for destruction, which is normally not what is desired. If you would like to destroy everything, run plan with the -destroy option."
 
 func runPlan(ctx context.Context, c *base.Call, f *planFlags) int {
-	if !f.NoOperands(c) || !f.mayGenerate(c) {
+	if !f.NoOperands(c) || !f.mayGenerate(c) || !f.maySave(c) {
 		return c.UI.Fail()
 	}
 	o, ok := begin(ctx, c, f, "OperationTypePlan", f.unlessDestroying(noPlan), false)
@@ -117,10 +118,7 @@ func (o *operation) savePlan(ctx context.Context, r *engine.Result) bool {
 	r.Plan.Ephemeral = ephemeralGiven(o.p)
 	var b bytes.Buffer
 	path := o.p.Call.Path(o.f.out)
-	_, err := os.Stat(filepath.Dir(path)) // no directory is made for it: it is misspelt
-	if err == nil {
-		err = file.Write(&b, &file.Contents{Plan: r.Plan, Config: o.snapshotConfig(), Lock: o.p.Lock.Bytes(), Version: base.Version, Schemas: described(o.p, r.Plan)})
-	}
+	err := file.Write(&b, &file.Contents{Plan: r.Plan, Config: o.snapshotConfig(), Lock: o.p.Lock.Bytes(), Version: base.Version, Schemas: described(o.p, r.Plan)})
 	e, ok := o.p.States().Encryption()
 	if !ok {
 		return false
@@ -132,11 +130,29 @@ func (o *operation) savePlan(ctx context.Context, r *engine.Result) bool {
 	if err == nil {
 		err = disk.Replace(o.p.Call.FS(), path, data)
 	}
+	return o.f.saves(o.p.Call, err)
+}
+
+// saves reports that the plan file cannot be written, or could not be.
+func (f *planFlags) saves(c *base.Call, err error) bool {
 	if err != nil {
-		o.p.Bag.Add(diag.Errorf("Failed to write plan file", "The plan could not be written to %s: %s.", o.f.out, disk.Reason(err)))
-		return false
+		c.Bag.Add(diag.Errorf("Failed to write plan file", "The plan could not be written to %s: %s.", f.out, disk.Reason(err)))
 	}
-	return true
+	return err == nil
+}
+
+// maySave finds out before anything is planned whether there is a place for the plan file. No directory is made for it:
+// it is misspelt.
+func (f *planFlags) maySave(c *base.Call) bool {
+	if f.out == "" {
+		return true
+	}
+	path := c.Path(f.out)
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return f.saves(c, syscall.EISDIR)
+	}
+	_, err := os.Stat(filepath.Dir(path))
+	return f.saves(c, err)
 }
 
 // snapshotConfig is the configuration as it was read, for the plan file.

@@ -188,7 +188,7 @@ func runDiff(ctx context.Context, c *base.Call, f *project.Options) int {
 // Restore is `state restore`.
 var Restore = &base.Command{
 	Name: "state restore", Args: "SERIAL", Short: "Make a former state the present one",
-	Long: "Writes the content of the state with that serial again, under the next serial.\nReal objects are not touched: what was created since is managed no more, and what was\ndestroyed since is found to be missing when the next plan looks.",
+	Long: "Writes the content of the state with that serial again, under the next serial.\nReal objects are not touched: what was created since is no longer managed, and what was\ndestroyed since is found to be missing when the next plan looks.",
 	Examples: [][2]string{
 		{"lethe state restore 12", "Put the state back that had the serial 12"},
 	},
@@ -259,7 +259,7 @@ func agreed(c *base.Call, diff *view.StateDifference, serial uint64, approved bo
 		case d.Before == nil:
 			c.UI.Print(fmt.Sprintf("  + %s is in the state again\n", d.Object))
 		case d.After == nil:
-			c.UI.Print(fmt.Sprintf("  - %s is managed no more\n", d.Object))
+			c.UI.Print(fmt.Sprintf("  - %s is no longer managed\n", d.Object))
 		default:
 			c.UI.Print(fmt.Sprintf("  ~ %s is recorded as it was\n", d.Object))
 		}

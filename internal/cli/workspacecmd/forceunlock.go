@@ -52,7 +52,7 @@ func runForceUnlock(ctx context.Context, c *base.Call, f *unlockFlags) int {
 	}
 	breaker, ok := store.As[store.Breaker](st.Store)
 	if !ok {
-		c.Bag.Add(diag.Errorf("Local state cannot be unlocked by another process", "This store has no locks that could be broken."))
+		c.Bag.Add(diag.Errorf("Local state cannot be unlocked by another process", "This backend has no locks that another process could release."))
 		return c.UI.Fail()
 	}
 	if err := breaker.Break(ctx, project.Workspaces(c).Selected(), c.Operands[0]); err != nil {

@@ -246,7 +246,7 @@ func (l *Leases) opening(bag *diag.Bag, inst addr.Instance, t *object.Tools) (ov
 	if l.o.Journal != nil {
 		op, err := l.o.Journal.Opening(inst.Current(), t.Provider.Addr())
 		if err != nil {
-			bag.Add(diag.Errorf("Failed to record progress", "It could not be written down that %s is about to be opened, and so it was not: %s.", inst, err).About(inst))
+			bag.Add(diag.Errorf("Failed to record progress", "The journal could not record that %s was about to be opened, so it was not opened: %s.", inst, err).About(inst))
 			return nil, false
 		}
 		over = func() { l.o.Journal.Over(op) }

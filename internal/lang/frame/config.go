@@ -88,9 +88,6 @@ func refuseEphemeral(f *Frame, d *program.Def, b *schema.Block, m mark.At, path 
 // wayOut names what takes ephemeral values instead: the write-only sibling of an attribute, or else
 // what there is.
 func wayOut(d *program.Def, b *schema.Block, path cty.Path) string {
-	if d.Res.Mode == addr.Data {
-		return "\n\nData sources keep all their arguments. An \"ephemeral\" block of the same provider may offer what is needed here without keeping anything."
-	}
 	for i := len(path) - 1; i >= 0; i-- {
 		step, ok := path[i].(cty.GetAttrStep)
 		if !ok {
@@ -102,6 +99,9 @@ func wayOut(d *program.Def, b *schema.Block, path cty.Path) string {
 				return "\n\nUse the write-only argument \"" + mark.PathString(sibling) + "\" instead: it takes ephemeral values and is not kept."
 			}
 		}
+	}
+	if d.Res.Mode == addr.Data {
+		return "\n\nData sources keep all their arguments. An \"ephemeral\" block of the same provider may offer what is needed here without keeping anything."
 	}
 	if !b.HasWriteOnly() {
 		return fmt.Sprintf("\n\nResources of type %q have no write-only arguments, and so take no ephemeral values. Use a value here that may be kept, or see whether another version of the provider has such an argument.", d.Res.Type)

@@ -144,7 +144,7 @@ func Free(b hcl.Body) *Body {
 func Names(ts []hcl.Traversal) []string {
 	var out []string
 	for _, t := range ts {
-		out = append(out, Text(t))
+		out = append(out, config.ReferenceText(t))
 	}
 	return out
 }
@@ -165,7 +165,7 @@ func prefixes(t hcl.Traversal) []string {
 	end := constant(t)
 	var out []string
 	for n := end; n >= min(least, end); n-- {
-		out = append(out, Text(t[:n]))
+		out = append(out, config.ReferenceText(t[:n]))
 	}
 	return out
 }
@@ -194,26 +194,4 @@ func constant(t hcl.Traversal) int {
 		}
 	}
 	return len(t)
-}
-
-// Text is a reference as users write it, with [...] for an index that is not a key.
-func Text(t hcl.Traversal) string {
-	var b strings.Builder
-	for _, s := range t {
-		switch s := s.(type) {
-		case hcl.TraverseRoot:
-			b.WriteString(s.Name)
-		case hcl.TraverseAttr:
-			b.WriteString("." + s.Name)
-		case hcl.TraverseIndex:
-			if k, ok := addr.KeyOf(s.Key); ok {
-				b.WriteString(k.String())
-			} else {
-				b.WriteString("[...]")
-			}
-		case hcl.TraverseSplat:
-			b.WriteString("[*]")
-		}
-	}
-	return b.String()
 }

@@ -4,9 +4,9 @@ import (
 	"fmt"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 	"github.com/lethe-iac/lethe/internal/lang/funcs"
-	"github.com/lethe-iac/lethe/internal/lang/outline"
 )
 
 // allowed reports whether a symbol may be used where the expression stands, and says why not.
@@ -61,7 +61,7 @@ func (r *rewriter) staticOnly(e *expr.Ref) bool {
 			return true
 		}
 	}
-	r.c.error("Dynamic value in static context", fmt.Sprintf("Unable to use %s in static context, which is required by %s.\n\nWhat is needed before anything is planned can be made from input variables, local values, functions and the workspace name only.", outline.Text(e.Traversal), r.c.static), e.SrcRange)
+	r.c.error("Dynamic value in static context", fmt.Sprintf("Unable to use %s in static context, which is required by %s.\n\nWhat is needed before anything is planned can be made from input variables, local values, functions and the workspace name only.", config.ReferenceText(e.Traversal), r.c.static), e.SrcRange)
 	return false
 }
 

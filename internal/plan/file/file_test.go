@@ -489,7 +489,7 @@ func TestStale(t *testing.T) {
 		{"never a state, written as an empty one", s("", 0), nil, "w", ""},
 		{"moved on", s("a", 3), s("a", 4), "w", "Saved plan is stale; The given plan file can no longer be applied because the state was changed by another operation after the plan was created: the plan is for serial 3, and the state is at serial 4. Make a new plan."},
 		{"another state", s("a", 3), s("b", 3), "w", `lineage "a", and this one has the lineage "b"`},
-		{"first state", s("", 0), s("b", 1), "w", "there was no state then"},
+		{"first state", s("", 0), s("b", 1), "w", "when the plan was made, there was no state"},
 		{"state deleted", s("a", 1), nil, "w", "there is no state any more"},
 		{"another workspace", s("a", 1), s("a", 1), "x", `made in the workspace "w", and the current workspace is "x"`},
 	} {

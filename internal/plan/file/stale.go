@@ -34,7 +34,7 @@ func difference(was, is *state.Snapshot) string {
 	case was.Lineage == is.Lineage:
 		return fmt.Sprintf("the plan is for serial %d, and the state is at serial %d", was.Serial, is.Serial)
 	case was.Lineage == "":
-		return "there was no state then"
+		return "when the plan was made, there was no state"
 	case is.Lineage == "":
 		return "there is no state any more"
 	}

@@ -83,17 +83,14 @@ func (p *Provider) Addr() addr.Provider { return p.Address }
 func (p *Provider) Schemas(context.Context) (*provider.Schemas, provider.Diags) {
 	s := provider.NewSchemas(&schema.Schema{Block: &schema.Block{}})
 	s.Capabilities = provider.Capabilities{Move: true}
-	add := func(mode addr.Mode, name string, sch *schema.Schema) {
-		s.Add(mode, name, func() (*schema.Schema, error) { return sch, nil })
-	}
 	for name, t := range p.Resources {
-		add(addr.Managed, name, t.Schema)
+		s.AddOwn(addr.Managed, name, t.Schema)
 	}
 	for name, t := range p.Data {
-		add(addr.Data, name, t.Schema)
+		s.AddOwn(addr.Data, name, t.Schema)
 	}
 	for name, t := range p.Ephemerals {
-		add(addr.Ephemeral, name, t.Schema)
+		s.AddOwn(addr.Ephemeral, name, t.Schema)
 	}
 	for name, f := range p.Functions {
 		s.Functions[name] = &f.Function

@@ -67,7 +67,15 @@ func (ps *Processes) Start(ctx context.Context, p addr.Provider) (provider.Provi
 	if ps.Log != nil {
 		log = func(level, line string) { ps.Log(p, level, line) }
 	}
+	var called func(wire.Call)
+	if ps.Called != nil {
+		called = func(c wire.Call) { ps.Called(p, c) }
+	}
+	begun := time.Now()
 	r, err := start(ctx, program, log)
+	if called != nil {
+		called(wire.Call{Method: "start", Took: time.Since(begun), Failed: err != nil})
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -75,6 +83,7 @@ func (ps *Processes) Start(ctx context.Context, p addr.Provider) (provider.Provi
 		Version:   program.Version,
 		Terraform: ps.Version,
 		Ended:     r.Ended,
+		Called:    called,
 		Close:     func() error { r.Close(); return nil },
 	}
 	if ps.Kept != nil && program.Running == "" {

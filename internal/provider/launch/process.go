@@ -269,6 +269,9 @@ type Processes struct {
 	// ("trace", "debug", "info", "warn", "error"). It is called from several goroutines. Nil: it is
 	// thrown away.
 	Log func(p addr.Provider, level, line string)
+	// Called gets each call to a provider when it is over, and its start, as the call "start", from many goroutines. May
+	// be nil.
+	Called func(addr.Provider, wire.Call)
 	// Env is our environment as "name=value"; nil: that of the process.
 	Env []string
 	// Quiet tells providers not to write log lines. SDKs write some for every call unless told

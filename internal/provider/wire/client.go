@@ -29,6 +29,8 @@ type Options struct {
 	Ended func() string
 	// Kept has what the provider said of its schemas to an earlier command. May be nil.
 	Kept Kept
+	// Called gets each call when it is over, from many goroutines. May be nil.
+	Called func(Call)
 	// Close ends the process. It is called once, by the first Shutdown.
 	Close func() error
 }
@@ -85,6 +87,9 @@ func Client(conn grpc.ClientConnInterface, major int, p addr.Provider, o Options
 	}
 	if o.Close == nil {
 		o.Close = func() error { return nil }
+	}
+	if o.Called != nil {
+		conn = watched{conn, o.Called}
 	}
 	return &client{conn: conn, major: major, methods: tables[major], addr: p, opts: o,
 		close: sync.OnceValue(o.Close), schemas: onceSchemas{turn: make(chan struct{}, 1)}}

@@ -41,7 +41,7 @@ func (c *client) fault(ctx context.Context, m method, err error) diag.Diagnostic
 	case code == codes.Internal && strings.Contains(st.Message(), "unmarshal"):
 		return diag.Errorf("Plugin error", "The answer to %s is malformed (%s). This is a bug in the provider.", call, st.Message())
 	default:
-		return diag.Errorf("Plugin error", "%s failed with an error that is none of the object's: %s (%s).", upper(call), st.Message(), code)
+		return diag.Errorf("Plugin error", "%s ended with an error in the place of an answer: %s (gRPC status %s).", upper(call), st.Message(), code)
 	}
 }
 

@@ -222,8 +222,8 @@ type holding struct {
 	path        string // of the state, links followed
 	info        string // of the file that says who we are
 	file        disk.File
-	placeholder bool   // the state is one that was made to be locked
-	madeDir     string // a directory that was made for that
+	placeholder bool     // the state is one that was made to be locked
+	madeDirs    []string // directories that were made for that, from the inside
 }
 
 // A placeholder is an empty state that both peers and we can read; it has a lineage, should one of

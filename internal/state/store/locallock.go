@@ -108,8 +108,11 @@ func (l *Local) inPlace(f disk.File, path string) bool {
 // no error, if there is a state by now.
 func (l *Local) placeholder(h *holding) (made bool, err error) {
 	dir := filepath.Dir(h.path)
-	if _, err := l.fs.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
-		h.madeDir = dir
+	for d := dir; ; d = filepath.Dir(d) {
+		if _, err := l.fs.Lstat(d); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		h.madeDirs = append(h.madeDirs, d)
 	}
 	if err := l.fs.MkdirAll(dir, disk.DirMode); err != nil {
 		return false, err
@@ -178,8 +181,8 @@ func (l *Local) release(h *holding) error {
 	}
 	err := l.fs.Remove(h.path)
 	retire(h.file)
-	if h.madeDir != "" {
-		l.fs.Remove(h.madeDir) // unless something else is in it by now
+	for _, d := range h.madeDirs {
+		l.fs.Remove(d) // unless something else is in it by now
 	}
 	return err
 }

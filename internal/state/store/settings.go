@@ -92,7 +92,7 @@ func (s Settings) Bool(name string, env ...string) (bool, error) {
 	}
 	b, err := strconv.ParseBool(text)
 	if err != nil {
-		return false, fmt.Errorf("the setting %q is to be true or false, not %q", name, text)
+		return false, fmt.Errorf("the setting %q must be true or false, not %q", name, text)
 	}
 	return b, nil
 }
@@ -105,7 +105,7 @@ func (s Settings) Int(name string, otherwise int, env ...string) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
-		return 0, fmt.Errorf("the setting %q is to be a whole number, not %q", name, text)
+		return 0, fmt.Errorf("the setting %q must be a whole number, not %q", name, text)
 	}
 	return n, nil
 }

@@ -6,6 +6,7 @@ package terraform
 import (
 	"context"
 	"crypto/rand"
+	"maps"
 
 	"github.com/google/uuid"
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -121,12 +122,17 @@ func moveData(req provider.MoveRequest) (cty.Value, provider.Diags) {
 	}), nil
 }
 
+// secretConfig is the argument of terraform_remote_state for settings that are secrets. Terraform and OpenTofu have none
+// such: they keep the credentials of the other state in this one.
+const secretConfig = "config_wo"
+
 // remoteState is the data source terraform_remote_state.
 func remoteState(read RemoteState) *builtin.Data {
 	return &builtin.Data{
 		Schema: &schema.Schema{Block: &schema.Block{Attrs: []*schema.Attr{
 			{Name: "backend", Type: cty.String, Required: true, Description: "The type of the store to read, such as \"local\"."},
 			{Name: "config", Type: cty.DynamicPseudoType, Optional: true, Description: "The settings of the store."},
+			{Name: secretConfig, Type: cty.DynamicPseudoType, Optional: true, WriteOnly: true, Description: "Settings of the store that are kept nowhere, such as its credentials. They are added to those of config, and come before them."},
 			{Name: "defaults", Type: cty.DynamicPseudoType, Optional: true, Description: "Values of outputs that the state does not have."},
 			{Name: "outputs", Type: cty.DynamicPseudoType, Computed: true, Description: "The root outputs of the state."},
 			{Name: "workspace", Type: cty.String, Optional: true, Description: "The workspace to read; default: \"default\"."},
@@ -139,7 +145,7 @@ func remoteState(read RemoteState) *builtin.Data {
 }
 
 func validateRemote(config cty.Value) provider.Diags {
-	for _, name := range []string{"config", "defaults"} {
+	for _, name := range []string{"config", secretConfig, "defaults"} {
 		v := config.GetAttr(name)
 		if ty := v.Type(); v.IsNull() || !v.IsKnown() || ty.IsObjectType() || ty.IsMapType() {
 			continue
@@ -157,7 +163,7 @@ func readRemote(ctx context.Context, read RemoteState, object string, config cty
 	if read == nil {
 		return cty.NilVal, provider.Diags{diag.Errorf("Remote state cannot be read", "No store can be opened here.")}
 	}
-	found, ds := read(ctx, object, config.GetAttr("backend").AsString(), workspace, config.GetAttr("config"))
+	found, ds := read(ctx, object, config.GetAttr("backend").AsString(), workspace, settings(config))
 	if ds.HasErrors() {
 		return cty.NilVal, ds
 	}
@@ -172,5 +178,17 @@ func readRemote(ctx context.Context, read RemoteState, object string, config cty
 	}
 	result := config.AsValueMap()
 	result["outputs"] = cty.ObjectVal(outputs)
+	result[secretConfig] = cty.NullVal(cty.DynamicPseudoType)
 	return cty.ObjectVal(result), ds
+}
+
+// settings are those of the store: what is kept and what is not.
+func settings(config cty.Value) cty.Value {
+	all := map[string]cty.Value{}
+	for _, name := range []string{"config", secretConfig} {
+		if v := config.GetAttr(name); !v.IsNull() {
+			maps.Copy(all, v.AsValueMap())
+		}
+	}
+	return cty.ObjectVal(all)
 }

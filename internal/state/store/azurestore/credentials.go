@@ -43,7 +43,7 @@ func (r *reader) container(ctx context.Context, at, account string, o *container
 	}
 	shared, err := container.NewSharedKeyCredential(account, key)
 	if err != nil {
-		return nil, fmt.Errorf("the access key is none: %w", err)
+		return nil, fmt.Errorf("the access key cannot be used: %w", err)
 	}
 	return container.NewClientWithSharedKeyCredential(at, shared, o)
 }
@@ -65,7 +65,7 @@ func (r *reader) accountKey(ctx context.Context, token azcore.TokenCredential, a
 	}
 	var said struct{ Keys []struct{ Value string } }
 	if err := cloudauth.Bearer(t.Token).JSON(ctx, http.MethodPost, to, nil, nil, &said); err != nil {
-		return "", fmt.Errorf("the key of the storage account cannot be had: %w", err)
+		return "", fmt.Errorf("the key of the storage account could not be obtained: %w", err)
 	}
 	if len(said.Keys) == 0 {
 		return "", errors.New("the storage account has no keys")

@@ -88,7 +88,7 @@ func (r *awsReader) duration(name string, otherwise time.Duration) time.Duration
 	}
 	d, err := time.ParseDuration(t)
 	if err != nil {
-		r.Fail(fmt.Errorf("the setting %q is to be a duration such as 1h, not %q", name, t))
+		r.Fail(fmt.Errorf("the setting %q must be a duration such as 1h, not %q", name, t))
 	}
 	return d
 }

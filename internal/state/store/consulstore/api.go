@@ -65,7 +65,7 @@ func (r *remote) write(ctx context.Context, key string, value []byte) error {
 	var done bool
 	err := r.ask(ctx, http.MethodPut, "kv/"+key, nil, value, &done)
 	if err == nil && !done {
-		err = fmt.Errorf("the key %q was not written, and why is not said", key)
+		err = fmt.Errorf("the server did not write the key %q, and gave no reason", key)
 	}
 	return err
 }

@@ -266,7 +266,7 @@ func TestKMS(t *testing.T) {
 			problem(srv.URL, "other", "did not encrypt this", "Configure the key and the method that it was written with")
 			for status, said := range map[int]string{403: service.denied, 409: service.off} {
 				v.refuse = func(string) (int, string) { return status, said }
-				problem(srv.URL, "main", "the key for it cannot be had", "refuses", said)
+				problem(srv.URL, "main", "the key for it could not be obtained", "refuses", said)
 				var e *Error
 				if _, err := with(service.open(t, srv.URL, "main")).Seal(t.Context(), []byte(plainState)); !errors.As(err, &e) || !strings.Contains(e.Text, said) {
 					t.Error(err)
@@ -284,7 +284,7 @@ func TestKMS(t *testing.T) {
 			}
 			gone := httptest.NewServer(nil)
 			gone.Close()
-			problem(gone.URL, "main", "the key for it cannot be had", "does not answer")
+			problem(gone.URL, "main", "the key for it could not be obtained", "does not answer")
 		})
 	}
 }

@@ -200,7 +200,7 @@ func (t *Target) Open(ctx context.Context, data []byte) (plain []byte, outdated 
 		return nil, false, failed(badOpen, "%s is encrypted, and the block %q of the encryption has no method to decrypt it with. Configure the one that it was written with, in a fallback if it is to be written otherwise from now on.", t.subject(), t.Block)
 	}
 	if denied == len(why) {
-		return nil, false, failed(badOpen, "%s is encrypted, and the key for it cannot be had:\n\n  %s", t.subject(), strings.Join(why, "\n  "))
+		return nil, false, failed(badOpen, "%s is encrypted, and the key for it could not be obtained:\n\n  %s", t.subject(), strings.Join(why, "\n  "))
 	}
 	hint := ""
 	if e.Meta[digestName] != nil {

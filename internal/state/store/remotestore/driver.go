@@ -93,7 +93,7 @@ func open(ctx context.Context, s store.Settings, o Options) (store.Store, error)
 	var err error
 	if o.Token, _ = s.Text("token"); o.Token == "" {
 		if o.Token, err = s.Hosts.Token(ctx, host); err != nil {
-			return nil, fmt.Errorf("the token for %s cannot be had: %w", host, err)
+			return nil, fmt.Errorf("the token for %s could not be obtained: %w", host, err)
 		}
 	}
 	if o.Token == "" {
@@ -102,6 +102,7 @@ func open(ctx context.Context, s store.Settings, o Options) (store.Store, error)
 	if o.Base, err = s.Hosts.Service(ctx, host, "tfe.v2"); err != nil {
 		return nil, err
 	}
+	o.Here = s.Getenv != nil && s.Getenv("TF_FORCE_LOCAL_BACKEND") != ""
 	o.Agent, o.Client = s.Agent, &http.Client{Timeout: 5 * time.Minute}
 	tries := store.Tries{Again: 5, Shortest: 250 * time.Millisecond, Longest: 20 * time.Second}
 	r := newRemote(o)

@@ -35,6 +35,8 @@ type Options struct {
 	Prefix, Project string
 	Tags            []string
 	Bindings        map[string]string
+	// Here lets plans and applies run here, though the service would run those of the workspace.
+	Here bool
 }
 
 // New makes the store. It makes each request once: see store.Careful.
@@ -143,7 +145,7 @@ func (r *remote) find(ctx context.Context, name string) (*workspace, error) {
 	case store.Refused(err, http.StatusNotFound):
 		return nil, nil
 	case store.Refused(err, http.StatusUnauthorized):
-		return nil, fmt.Errorf("%s does not take the token: %w", r.o.Host, err)
+		return nil, fmt.Errorf("%s does not accept the token: %w", r.o.Host, err)
 	case err != nil:
 		return nil, err
 	}

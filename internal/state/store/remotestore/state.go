@@ -33,7 +33,7 @@ func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Versi
 	}
 	to, err := r.o.Base.Parse(now.Attributes.URL)
 	if err != nil {
-		return nil, "", fmt.Errorf("the address of the state is none: %w", err)
+		return nil, "", fmt.Errorf("the address of the state cannot be used: %w", err)
 	}
 	api := r.files
 	if to.Host == r.o.Base.Host && to.Scheme == r.o.Base.Scheme {

@@ -1,0 +1,101 @@
+package devcmd
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// Completion is `completion`.
+var Completion = &base.Command{
+	Name: "completion", Args: "SHELL", Short: "Print what makes a shell complete command lines", Result: true,
+	Long: `Prints a script for bash, zsh, fish or powershell. A shell that has read it
+completes commands, options, and what these take: addresses, workspaces,
+variables and outputs of the working directory.`,
+	Examples: [][2]string{
+		{"lethe completion bash > /etc/bash_completion.d/lethe", "For all users of bash"},
+		{"lethe completion zsh > ~/.zfunc/_lethe", "For zsh, in a directory of fpath"},
+		{"lethe completion fish > ~/.config/fish/completions/lethe.fish", "For fish"},
+		{"lethe completion powershell >> $PROFILE", "For PowerShell"},
+	},
+	Setup: base.NoFlags(runCompletion),
+}
+
+func runCompletion(_ context.Context, c *base.Call) int {
+	if !c.Between(1, 1) {
+		return c.UI.Fail()
+	}
+	_, name := c.Names()
+	text, ok := CompletionScript(c.Operands[0], name)
+	if !ok {
+		shells := slices.Sorted(maps.Keys(completionScripts))
+		c.Bag.Add(diag.Errorf("Wrong number of arguments", "The shells whose command lines can be completed are %s, and not %s.%s", strings.Join(shells, ", "), c.Operands[0], diag.Meant(diag.Suggest(c.Operands[0], shells))))
+		return c.UI.Fail()
+	}
+	c.UI.Print(text)
+	return base.ExitOK
+}
+
+// CompletionScript is what makes a shell complete the command lines of a program; false for a shell that is not known.
+func CompletionScript(shell, program string) (string, bool) {
+	text, ok := completionScripts[shell]
+	return strings.ReplaceAll(text, "PROGRAM", program), ok
+}
+
+// Shells are those that CompletionScript knows.
+func Shells() []string { return slices.Sorted(maps.Keys(completionScripts)) }
+
+// completionScripts are scripts by shell. Each asks the program, with the line so far in COMP_LINE; bash takes what
+// stands behind an equals sign for a word of its own, the others do not.
+var completionScripts = map[string]string{
+	"bash": `complete -o default -C PROGRAM PROGRAM
+`,
+	"zsh": `#compdef PROGRAM
+_PROGRAM() {
+    local before='' word=${words[CURRENT]}
+    local -a found
+    [[ $word == -*=* ]] && before="${word%%=*}="
+    found=("${(@f)$(COMP_LINE="${(j: :)words[1,CURRENT]}" COMP_POINT= command PROGRAM 2>/dev/null)}")
+    found=(${found:#})
+    if (( ${#found} )); then
+        compadd -- "${found[@]/#/$before}"
+    else
+        _files
+    fi
+}
+if [[ $funcstack[1] == _PROGRAM ]]; then
+    _PROGRAM "$@"
+else
+    compdef _PROGRAM PROGRAM
+fi
+`,
+	"fish": `function __PROGRAM_complete
+    set -l word (commandline -ct)
+    set -l before (string match -r '^-[^=]*=' -- $word)
+    for c in (COMP_LINE=(commandline -cp) COMP_POINT= command PROGRAM 2>/dev/null)
+        printf '%s\n' "$before$c"
+    end
+end
+complete -c PROGRAM -a '(__PROGRAM_complete)'
+`,
+	"powershell": `Register-ArgumentCompleter -Native -CommandName PROGRAM -ScriptBlock {
+    param($word, $ast, $position)
+    $line = $ast.ToString()
+    if ($line.Length -lt $position) { $line = $line.PadRight($position) }
+    $env:COMP_LINE = $line.Substring(0, $position)
+    $env:COMP_POINT = ''
+    $before = if ("$word" -match '^-[^=]*=') { $Matches[0] } else { '' }
+    try {
+        & PROGRAM 2>$null | ForEach-Object {
+            [System.Management.Automation.CompletionResult]::new($before + $_, $_, 'ParameterValue', $_)
+        }
+    } finally {
+        Remove-Item Env:COMP_LINE, Env:COMP_POINT -ErrorAction SilentlyContinue
+    }
+}
+`,
+}

@@ -1,0 +1,104 @@
+// Package manual writes what there is to know about commands: manual pages for man, and pages of the documentation. Both
+// are made from what -help is made from.
+package manual
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/cli/base"
+)
+
+// FileName is the name of a command's page in a section of man: lethe-state-list.1.
+func FileName(command string) string {
+	return "lethe-" + strings.ReplaceAll(command, " ", "-") + ".1"
+}
+
+// Page is the manual page of a command.
+func Page(a base.About, release string) string {
+	var b strings.Builder
+	name := strings.TrimSuffix(FileName(a.Name), ".1")
+	head(&b, name, release)
+	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", escape(name), escape(a.Short))
+	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B lethe\n%s\n.SH DESCRIPTION\n", escape(a.Usage()))
+	for i, p := range a.Text {
+		if i > 0 {
+			b.WriteString(".PP\n")
+		}
+		if p.LaidOut {
+			b.WriteString(".nf\n" + escape(p.Text) + "\n.fi\n")
+			continue
+		}
+		b.WriteString(escape(p.Text) + "\n")
+	}
+	if len(a.Examples) > 0 {
+		b.WriteString(".SH EXAMPLES\n")
+		for _, e := range a.Examples {
+			fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", escape(e[0]), escape(e[1]))
+		}
+	}
+	b.WriteString(".SH OPTIONS\n")
+	for _, o := range a.Options {
+		fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", escape(o.Left()), escape(o.Text))
+	}
+	b.WriteString(".SH SEE ALSO\n.BR lethe (1)\n")
+	return b.String()
+}
+
+// Overview is the manual page of the program.
+func Overview(commands []base.About, release string) string {
+	var b strings.Builder
+	head(&b, "lethe", release)
+	b.WriteString(".SH NAME\nlethe \\- infrastructure as code that forgets your secrets\n")
+	b.WriteString(".SH SYNOPSIS\n.B lethe\n[global options] <subcommand> [args]\n.SH COMMANDS\n")
+	for _, a := range commands {
+		fmt.Fprintf(&b, ".TP\n.BR %s (1)\n%s\n", escape(strings.TrimSuffix(FileName(a.Name), ".1")), escape(a.Short))
+	}
+	return b.String()
+}
+
+func head(b *strings.Builder, name, release string) {
+	fmt.Fprintf(b, ".TH %s 1 \"\" \"Lethe %s\" \"Lethe\"\n.nh\n.ad l\n", strings.ToUpper(escape(name)), release)
+}
+
+// escape makes text of roff stand for itself.
+func escape(s string) string {
+	s = strings.NewReplacer("\\", "\\e", "-", "\\-", "'", "\\(aq").Replace(s)
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		if strings.HasPrefix(l, ".") {
+			lines[i] = "\\&" + l
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Reference is what the documentation says of a command, in Markdown: how it is called, and its options.
+func Reference(a base.About) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# lethe %s\n\n%s.\n\n```\nlethe %s\n```\n\n", a.Name, a.Short, a.Usage())
+	for _, p := range a.Text {
+		if p.LaidOut {
+			b.WriteString("```\n" + p.Text + "\n```\n\n")
+			continue
+		}
+		b.WriteString(marked(strings.Join(strings.Fields(p.Text), " ")) + "\n\n")
+	}
+	if len(a.Examples) > 0 {
+		b.WriteString("| | |\n|---|---|\n")
+		for _, e := range a.Examples {
+			fmt.Fprintf(&b, "| `%s` | %s |\n", strings.ReplaceAll(e[0], "|", "\\|"), e[1])
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString("| option | |\n|---|---|\n")
+	for _, o := range a.Options {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", o.Left(), strings.ReplaceAll(marked(o.Text), "|", "\\|"))
+	}
+	return b.String()
+}
+
+// marked keeps what Markdown would take for a tag, or for emphasis.
+func marked(s string) string {
+	return strings.NewReplacer("<", "\\<", "*", "\\*", "_", "\\_").Replace(s)
+}

@@ -1,0 +1,59 @@
+// Package queue knows what of a plan has not begun yet, and how much of that waits for an object.
+package queue
+
+import (
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/plan"
+)
+
+// Queue is what of a plan has not begun yet. It goes by the resources that objects depend on, as plan and state have
+// them. The zero value is that of no plan.
+type Queue struct {
+	changes map[addr.Object]*plan.Change
+	needed  map[addr.Resource]int // by resource: changes that have not come up yet and depend on it
+	leaving map[addr.Resource]int // by resource: objects of it that have not gone down yet
+}
+
+// New is the queue of a plan.
+func New(p *plan.Plan) Queue {
+	q := Queue{map[addr.Object]*plan.Change{}, map[addr.Resource]int{}, map[addr.Resource]int{}}
+	for _, c := range p.Changes {
+		if c.Action.Ups() || c.Action.Downs() {
+			q.changes[c.Object] = c
+			q.count(c, c.Action.Ups(), c.Action.Downs(), 1)
+		}
+	}
+	return q
+}
+
+// Begun notes that an object is on its way up, or down.
+func (q Queue) Begun(o addr.Object, down bool) {
+	if c := q.changes[o]; c != nil {
+		q.count(c, !down && c.Action.Ups(), down && c.Action.Downs(), -1)
+	}
+}
+
+func (q Queue) count(c *plan.Change, up, down bool, n int) {
+	if up {
+		for _, r := range c.Recorded {
+			q.needed[r] += n
+		}
+	}
+	if down {
+		q.leaving[c.Object.Resource()] += n
+	}
+}
+
+// Behind is how many changes that have not begun wait for an object that is on its way up, or down.
+func (q Queue) Behind(o addr.Object, down bool) int {
+	if !down {
+		return q.needed[o.Resource()]
+	}
+	n := 0
+	if c := q.changes[o]; c != nil && c.Entry != nil {
+		for _, r := range c.Entry.Recorded {
+			n += q.leaving[r]
+		}
+	}
+	return n
+}

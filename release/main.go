@@ -1,0 +1,193 @@
+package main
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// platforms are those that a release has programs for.
+const platforms = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64,freebsd/amd64,freebsd/arm64"
+
+// release is what is made, and where.
+type release struct {
+	source  string // the directory of the module
+	out     string // where files go
+	version string // the product's own
+	time    time.Time
+	targets []target
+
+	building string // the directory that gets programs before they are packed
+}
+
+// target is a platform.
+type target struct{ os, arch string }
+
+func (t target) String() string { return t.os + "_" + t.arch }
+
+// program is the name of the program on a platform.
+func (t target) program() string {
+	if t.os == "windows" {
+		return "lethe.exe"
+	}
+	return "lethe"
+}
+
+func main() {
+	version := flag.String("version", "0.1.0-dev", "The product's own version.")
+	out := flag.String("out", "dist", "The directory that gets the files.")
+	source := flag.String("source", "..", "The directory of the module.")
+	list := flag.String("platforms", platforms, "Platforms, with commas between.")
+	flag.Parse()
+	if err := run(*source, *out, *version, *list); err != nil {
+		fmt.Fprintf(os.Stderr, "release: %s\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(source, out, version, list string) error {
+	r := &release{source: source, out: out, version: version}
+	for _, p := range strings.Split(list, ",") {
+		system, arch, ok := strings.Cut(p, "/")
+		if !ok {
+			return fmt.Errorf("%q is no platform such as linux/amd64", p)
+		}
+		r.targets = append(r.targets, target{system, arch})
+	}
+	var err error
+	if r.time, err = commitTime(source); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return err
+	}
+	return r.make()
+}
+
+// commitTime is the time that files get: of SOURCE_DATE_EPOCH, or of the commit.
+func commitTime(source string) (time.Time, error) {
+	text := os.Getenv("SOURCE_DATE_EPOCH")
+	if text == "" {
+		cmd := exec.Command("git", "log", "-1", "--format=%ct")
+		cmd.Dir = source
+		out, err := cmd.Output()
+		if err != nil {
+			return time.Time{}, fmt.Errorf("the time of the commit is not known (set SOURCE_DATE_EPOCH): %w", err)
+		}
+		text = strings.TrimSpace(string(out))
+	}
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	return time.Unix(seconds, 0).UTC(), err
+}
+
+// make makes everything.
+func (r *release) make() error {
+	common, err := r.common()
+	if err != nil {
+		return err
+	}
+	if r.building, err = os.MkdirTemp("", "lethe-release-*"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(r.building)
+	var made []string
+	for _, t := range r.targets {
+		program, err := r.build(t)
+		if err != nil {
+			return fmt.Errorf("%s: %w", t, err)
+		}
+		files, err := r.wrap(t, program, common)
+		if err != nil {
+			return fmt.Errorf("%s: %w", t, err)
+		}
+		made = append(made, files...)
+	}
+	for name, mode := range map[string]os.FileMode{"install.sh": 0o755, "Containerfile": 0o644} {
+		data, err := os.ReadFile(filepath.Join(r.source, "release", name))
+		if err == nil {
+			data = []byte(strings.ReplaceAll(string(data), "@VERSION@", r.version))
+			err = os.WriteFile(filepath.Join(r.out, name), data, mode)
+		}
+		if err != nil {
+			return err
+		}
+		made = append(made, name)
+	}
+	return r.sums(made)
+}
+
+// build makes the program of a platform: static, and the same bytes wherever it is made.
+func (r *release) build(t target) ([]byte, error) {
+	path := filepath.Join(r.building, t.String(), t.program())
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", path,
+		"-ldflags=-s -w -buildid= -X github.com/lethe-iac/lethe/internal/cli/base.Release="+r.version, "./cmd/lethe")
+	cmd.Dir = r.source
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOWORK=off")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, text)
+	}
+	return os.ReadFile(path)
+}
+
+// wrap puts a program into an archive and packages, and describes what it is made of.
+func (r *release) wrap(t target, program []byte, common []file) ([]string, error) {
+	name := fmt.Sprintf("lethe_%s_%s", r.version, t)
+	files := append([]file{{t.program(), program, 0o755}}, common...)
+	bill, err := bill(program, name, r.time)
+	if err != nil {
+		return nil, err
+	}
+	type output struct {
+		name string
+		data []byte
+		err  error
+	}
+	outputs := []output{{name: name + ".cdx.json", data: bill}}
+	add := func(name string, data []byte, err error) { outputs = append(outputs, output{name, data, err}) }
+	if t.os == "windows" {
+		data, err := zipped(files, r.time)
+		add(name+".zip", data, err)
+	} else {
+		data, err := tarred(files, r.time)
+		add(name+".tar.gz", data, err)
+	}
+	if t.os == "linux" {
+		for _, format := range []string{"deb", "rpm"} {
+			data, err := r.packed(format, t, files)
+			add(name+"."+format, data, err)
+		}
+	}
+	var made []string
+	for _, o := range outputs {
+		if o.err != nil {
+			return nil, fmt.Errorf("%s: %w", o.name, o.err)
+		}
+		if err := os.WriteFile(filepath.Join(r.out, o.name), o.data, 0o644); err != nil {
+			return nil, err
+		}
+		made = append(made, o.name)
+	}
+	return made, nil
+}
+
+// sums writes the checksums of files.
+func (r *release) sums(names []string) error {
+	slices.SortFunc(names, cmp.Compare[string])
+	var b strings.Builder
+	for _, name := range names {
+		data, err := os.ReadFile(filepath.Join(r.out, name))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "%x  %s\n", sha256.Sum256(data), name)
+	}
+	return os.WriteFile(filepath.Join(r.out, "SHA256SUMS"), []byte(b.String()), 0o644)
+}
