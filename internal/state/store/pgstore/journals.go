@@ -62,17 +62,14 @@ func (s *rowStore) Lost(ctx context.Context, workspace string) ([]store.LostJour
 		for _, j := range all {
 			seen, before := first[j.Run]
 			switch {
-			case !before:
-				first[j.Run] = j.seen
-				seen = j.seen
-				fallthrough
-			case seen == j.seen:
-				if j.silence > 3*store.LifeSign {
-					out = append(out, j.LostJournal)
-				} else {
-					unsure = true
-				}
+			case before && seen != j.seen: // it goes on
+				continue
+			case j.silence > 3*store.LifeSign:
+				out = append(out, j.LostJournal)
+			default:
+				unsure = true
 			}
+			first[j.Run] = j.seen
 		}
 		if !unsure {
 			return out, nil
