@@ -115,7 +115,7 @@ func Addresses(c *base.Call, option string, given, files []string) ([]addr.Targe
 	for _, f := range files {
 		text, err := os.ReadFile(c.Path(f))
 		if err != nil {
-			c.Bag.Add(diag.Errorf("Failed to read address file", "The file given with -%s-file cannot be read: %s.", option, disk.Reason(err)))
+			c.Bag.Add(diag.Errorf("Failed to read address file", "The file %s given with -%s-file cannot be read: %s.", f, option, disk.Reason(err)))
 			ok = false
 		}
 		for _, line := range strings.Split(string(text), "\n") {
