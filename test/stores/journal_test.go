@@ -37,7 +37,7 @@ func TestLostMachine(t *testing.T) {
 	}
 	journals("1")
 	u := s.directory()
-	if out := u.run(0, args("0", "3")...); !strings.Contains(out, "By its journal, 2 changes were taken in") {
+	if out := u.run(0, args("0", "3")...); !strings.Contains(out, "Recovered an interrupted run") {
 		t.Errorf("another command does not take it in:\n%s", out)
 	}
 	journals("0")
