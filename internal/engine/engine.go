@@ -3,12 +3,14 @@ package engine
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/applying"
+	"github.com/lethe-iac/lethe/internal/engine/changed"
 	"github.com/lethe-iac/lethe/internal/engine/filling"
 	"github.com/lethe-iac/lethe/internal/engine/footprint"
 	"github.com/lethe-iac/lethe/internal/engine/ordering"
@@ -126,6 +128,19 @@ func (e *Engine) PreviewLeases(prog *program.Program, o frame.Options, p *plan.P
 
 // Footprint finds out which parts of a state plans of a program work on.
 func (e *Engine) Footprint(prog *program.Program) *footprint.Finder { return footprint.New(prog) }
+
+// Stamps finds out what the configuration says of each resource, for plans of what changed.
+func (e *Engine) Stamps(prog *program.Program, o frame.Options, version func(addr.Provider) string) *changed.Stamps {
+	var bag diag.Bag
+	f, ok := frame.New(prog, o, &bag)
+	return changed.New(changed.Request{Program: prog, Version: version, Variable: func(name string) string {
+		if !ok {
+			return ""
+		}
+		v, _ := f.Named(program.Variable, name, frame.After, &bag)
+		return fmt.Sprintf("%#v", v.Raw)
+	}})
+}
 
 // Frame gives a frame whose before face is a stored state, for looking around: nothing is read,
 // planned or opened. What the state does not have is unknown.

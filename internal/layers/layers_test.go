@@ -32,7 +32,7 @@ var layers = [][]string{
 // the room itself. Packages that are not listed are free (they are for tests).
 var floors = map[string][][]string{
 	"engine": {
-		{"declared"}, {"receivers", "filling", "moving"}, {"leases", "ordering", "targeting", "footprint"}, {"run"}, {"validating"},
+		{"declared"}, {"receivers", "filling", "moving"}, {"leases", "ordering", "targeting", "footprint", "changed"}, {"run"}, {"validating"},
 		{"planning", "applying"}, {""},
 	},
 	"view": {{"jsondoc", "queue"}, {""}, {"testview"}},

@@ -204,6 +204,11 @@ type Plan struct {
 
 	SpareDeposed bool // destroy-time provisioners are not run for deposed objects
 
+	// Part are the resources, by their addresses without keys, whose objects the states have, where these are a part of
+	// the state; nil: they are all of it. Changed says that the targets are not the user's, but what changed.
+	Part    []string
+	Changed bool
+
 	Workspace string
 	Backend   string // type of the store the state came from
 	Timestamp time.Time
@@ -214,6 +219,9 @@ type Plan struct {
 	// of it: no file holds them, nothing is decided by them.
 	Leases []Lease `json:"-"`
 }
+
+// Partial reports whether the plan is about a part of the objects that there are.
+func (p *Plan) Partial() bool { return len(p.Targets)+len(p.Excludes) > 0 || p.Changed }
 
 // Lease is an ephemeral resource in one module instance, with those that receive its value.
 type Lease struct {

@@ -177,8 +177,17 @@ func (c *codec) readUnknown(r *reader) (cty.Value, *failure) {
 	return c.refined(ext)
 }
 
+// knownTypes are types that stood beside dynamic values, by their text: the objects of one resource often have the same,
+// and reading one takes longer than reading its value. There are at most mostTypes.
+var knownTypes struct {
+	sync.RWMutex
+	by map[string]cty.Type
+}
+
+const mostTypes = 1000
+
 // typeFromJSON reads the type that stands beside a dynamic value.
-func typeFromJSON(b []byte) (ty cty.Type, f *failure) {
+func typeFromJSON(b []byte) (cty.Type, *failure) {
 	switch string(b) { // almost all of them
 	case `"string"`:
 		return cty.String, nil
@@ -187,6 +196,27 @@ func typeFromJSON(b []byte) (ty cty.Type, f *failure) {
 	case `"bool"`:
 		return cty.Bool, nil
 	}
+	knownTypes.RLock()
+	ty, ok := knownTypes.by[string(b)]
+	knownTypes.RUnlock()
+	if ok {
+		return ty, nil
+	}
+	ty, f := readType(b)
+	if f == nil {
+		knownTypes.Lock()
+		defer knownTypes.Unlock()
+		if knownTypes.by == nil {
+			knownTypes.by = map[string]cty.Type{}
+		}
+		if len(knownTypes.by) < mostTypes {
+			knownTypes.by[string(b)] = ty
+		}
+	}
+	return ty, f
+}
+
+func readType(b []byte) (ty cty.Type, f *failure) {
 	depth := 0
 	for _, c := range b {
 		switch c {

@@ -86,7 +86,7 @@ func (s *State) present(ctx context.Context) (*state.Snapshot, store.Version, bo
 			return s.snapshot, s.version, true
 		}
 	}
-	return read(ctx, s.env, s.req)
+	return s.read(ctx)
 }
 
 // claim takes parts.
@@ -181,14 +181,19 @@ func (s *State) since(ctx context.Context, serial uint64) string {
 	return "The state was written since by " + strings.Join(names, ", ") + ". "
 }
 
-// claimRecovered takes the parts that a run changed that was killed, and reads the state again, which stays as it is
-// until done.
-func (s *State) claimRecovered(ctx context.Context, r *journal.Recovery) (done func(), ok bool) {
+// recovered are the parts that a run changed.
+func recovered(r *journal.Recovery) store.Parts {
 	p := store.Parts{}
 	for _, o := range r.Objects {
 		parts.Change(p, o.Instance)
 	}
-	if !s.claim(ctx, p) {
+	return p
+}
+
+// claimRecovered takes the parts that a run changed that was killed, and reads the state again, which stays as it is
+// until done.
+func (s *State) claimRecovered(ctx context.Context, r *journal.Recovery) (done func(), ok bool) {
+	if !s.claim(ctx, recovered(r)) {
 		return func() {}, false
 	}
 	done, err := s.turn()

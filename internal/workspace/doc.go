@@ -16,6 +16,9 @@
 // Save then puts what the command changed into the state as it is by then (merge.go). In one working directory such
 // commands go one after the other all the same: the journal there is of one.
 //
+// A command that shares the state may ask for a part of it (Request.Part): then all states are such parts, and what is
+// written is the part. Where a journal is to be taken in, the command has all of the state.
+//
 // A journal that has what no state has (changes that could not be written, calls without an answer,
 // leases that are open) stays, and the next Lock takes it in. What it then has of leases and of creations without an
 // outcome goes on in the journals of later commands (journal.Notes) until it is settled. Read is for commands that only show
@@ -27,6 +30,7 @@
 package workspace
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -78,8 +82,13 @@ type Request struct {
 	Looks     bool          // nothing is changed: what journals have is taken in, and not written down
 	Replaces  bool          // the state will be overwritten: where a file is empty, there is none
 	Keeper    Keeper        // goes on with the journal should this process be lost; nil: none does
+	Part      Selecting     // of a state that the command shares, what it needs; nil: all of it
 	Written   func()        // called after the state was written for the first time; may be nil
 }
+
+// Selecting says which resources of a state a command needs, by their addresses without keys, and of which version the
+// state was; nil for all of it.
+type Selecting func(context.Context, store.Parted) ([]string, store.Version, error)
 
 // Keeper is another process that goes on with the journal of a run should that be lost.
 type Keeper interface {

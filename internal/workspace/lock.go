@@ -7,6 +7,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/state/journal"
 	"github.com/lethe-iac/lethe/internal/state/store"
 )
@@ -17,16 +18,55 @@ func Lock(ctx context.Context, env *Env, req Request) (*State, bool) {
 	if req.Lock && !s.take(ctx) {
 		return nil, false
 	}
-	var ok bool
-	if s.snapshot, s.version, ok = read(ctx, env, req); ok {
+	ok := s.choose(ctx)
+	if ok {
+		s.snapshot, s.version, ok = s.read(ctx)
+	}
+	if ok {
 		s.record = recorder{env: env, seal: sealing(req.Store), path: journalFile(env, req.Store, req.Name), name: req.Name, keeper: req.Keeper, silent: req.Looks && !req.Lock}
-		ok = s.recover(ctx)
+		s.record.copied = s.copying()
+		ok = s.recover(ctx) && s.recoverLost(ctx)
 	}
 	if !ok {
 		s.Unlock()
 		return nil, false
 	}
 	return s, true
+}
+
+// choose finds out which part of the state the command needs. Where others write between that and the reading it is
+// found out again.
+func (s *State) choose(ctx context.Context) bool {
+	p, ok := s.parted()
+	if s.req.Part == nil || !ok || s.shared == nil {
+		return true
+	}
+	if left, err := disk.Read(s.env.FS, journalFile(s.env, s.req.Store, s.req.Name)); err != nil || left != nil {
+		return true
+	}
+	if lost, err := s.lost(ctx); err != nil || len(lost) > 0 {
+		return true
+	}
+	for range 5 {
+		part, of, err := s.req.Part(ctx, p)
+		switch {
+		case errors.Is(err, store.ErrWhole):
+			return true
+		case err != nil:
+			s.env.Bag.Add(Problem(err, diag.Errorf("Failed to load state", "Error refreshing state: %s", err)))
+			return false
+		case part == nil:
+			return true
+		}
+		s.part = part
+		if v, ok := store.As[store.Versioner](s.req.Store); ok {
+			if now, err := v.Version(ctx, s.req.Name); err == nil && now == of {
+				return true
+			}
+		}
+	}
+	s.part = nil
+	return true
 }
 
 // take locks the state, waiting as long as it may.
@@ -101,6 +141,7 @@ func (s *State) save(next *state.Snapshot) bool {
 	}
 	if !changed {
 		s.record.keep = false
+		s.stamp()
 	}
 	return !changed || s.Put(next)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/state"
@@ -48,6 +49,7 @@ func (s *State) merged(next **state.Snapshot) (done func(), ok bool) {
 	if len(m.late) > 0 {
 		m.leave(s.late(m.late))
 	}
+	s.stamps = m.stamps(s.stamps)
 	*next = m.result()
 	s.snapshot, s.version = now, version
 	return done, true
@@ -204,6 +206,24 @@ func kept[T any](list []T, n int, keep func() bool) []T {
 	for _, x := range list[n:] {
 		if keep() {
 			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// stamps leaves out those of resources that others changed since the plan was made, and of what is made from them.
+func (m *merge) stamps(all map[string]store.Stamp) map[string]store.Stamp {
+	moved := map[string]bool{}
+	for _, d := range state.Differences(m.base, m.now) {
+		moved[d.Object.Resource().String()] = true
+	}
+	if len(moved) == 0 {
+		return all
+	}
+	out := map[string]store.Stamp{}
+	for name, stamp := range all {
+		if !moved[name] && !slices.ContainsFunc(stamp.Of, func(of string) bool { return moved[of] }) {
+			out[name] = stamp
 		}
 	}
 	return out

@@ -31,6 +31,9 @@ func (r *recorder) begin(base *state.Snapshot) error {
 	}
 	begun := r.env.Now()
 	var o journal.Options
+	if r.copied != nil {
+		o.Copy = r.copied.add
+	}
 	process := 0
 	if r.keeper != nil {
 		o.Kept, o.Recorded, process = r.keeper.Begun, r.keeper.Recorded, r.keeper.ID()
@@ -65,6 +68,8 @@ func (s *State) Record() (journal.Journal, bool) {
 	err := s.record.begin(s.snapshot)
 	if err == nil && s.shared != nil {
 		err = s.record.journal.Found(s.mine())
+	} else if err == nil && s.record.copied != nil && s.snapshot.Len() == 0 {
+		err = s.record.journal.Found(nil) // another command may take in the copy before this file is
 	}
 	if err != nil {
 		s.env.Bag.Add(Problem(err, diag.Errorf("Failed to begin the journal", "The journal of this run could not be created: %s.", err)))
@@ -92,6 +97,11 @@ func (s *State) Opening(o addr.Object, p addr.Provider) (journal.Op, error) {
 	}
 	if err := s.record.begin(s.snapshot); err != nil {
 		return 0, err
+	}
+	if s.part != nil && !s.record.parts.Swap(true) { // the journal is about a part: by objects, of which there are none yet
+		if err := s.record.journal.Found(nil); err != nil {
+			return 0, err
+		}
 	}
 	return s.record.journal.Opening(o, p)
 }
@@ -148,7 +158,13 @@ func (s *State) endJournal() (stays bool) {
 	}
 	begun := r.env.Now()
 	err := r.journal.Close()
+	if r.copied != nil {
+		r.copied.end()
+	}
 	stays = keep || r.left != nil
+	if !stays && r.copied != nil {
+		err = errors.Join(err, r.copied.st.Drop(context.Background(), r.name, ""))
+	}
 	r.stands = !stays
 	r.env.log(begun, err, "end of the journal of workspace %q", r.name)
 	if err != nil {
@@ -158,9 +174,21 @@ func (s *State) endJournal() (stays bool) {
 	return stays
 }
 
-func read(ctx context.Context, env *Env, req Request) (*state.Snapshot, store.Version, bool) {
+// read reads what the command needs of the state.
+func (s *State) read(ctx context.Context) (*state.Snapshot, store.Version, bool) {
+	return read(ctx, s.env, s.req, s.part)
+}
+
+func read(ctx context.Context, env *Env, req Request, part []string) (*state.Snapshot, store.Version, bool) {
 	begun := env.Now()
-	data, version, err := req.Store.Get(ctx, req.Name)
+	var data []byte
+	var version store.Version
+	var err error
+	if p, ok := store.PartsOf(req.Store); ok && part != nil {
+		data, version, err = p.GetPart(ctx, req.Name, part)
+	} else {
+		data, version, err = req.Store.Get(ctx, req.Name)
+	}
 	env.log(begun, err, "read of the state of workspace %q, %d bytes", req.Name, len(data))
 	if err != nil {
 		env.Bag.Add(Problem(err, diag.Errorf("Failed to load state", "Error refreshing state: %s", err)))
@@ -181,7 +209,7 @@ type Left struct {
 
 // ReadNotes reads what is known of lost runs without a lock.
 func ReadNotes(ctx context.Context, env *Env, st store.Store, name string) (Left, bool) {
-	s, _, ok := read(ctx, env, Request{Store: st, Name: name})
+	s, _, ok := read(ctx, env, Request{Store: st, Name: name}, nil)
 	if !ok {
 		return Left{}, false
 	}
@@ -207,7 +235,7 @@ func ReadNotes(ctx context.Context, env *Env, st store.Store, name string) (Left
 // Read reads a state without a lock; nil where there is none. What a run has recorded beside it, one
 // that was killed or one that goes on, belongs to it.
 func Read(ctx context.Context, env *Env, st store.Store, name string) (*state.Snapshot, bool) {
-	s, v, ok := read(ctx, env, Request{Store: st, Name: name})
+	s, v, ok := read(ctx, env, Request{Store: st, Name: name}, nil)
 	if !ok {
 		return nil, false
 	}

@@ -32,6 +32,7 @@ func (s *State) recover(ctx context.Context) bool {
 		if err != nil {
 			aside = path
 		}
+		s.taken = append(s.taken, mismatch.Header)
 		bag.Add(diag.Warningf("Journal of another state", "Beside the state there was a journal of an earlier run that does not belong to it: %s. It was kept as %s.", mismatch.Reason, aside))
 		reportLeases(mismatch.Leases, bag)
 		s.record.notes.Leases = mismatch.Leases
@@ -61,6 +62,7 @@ func (s *State) recover(ctx context.Context) bool {
 	report(r, bag)
 	if s.req.Looks {
 		s.snapshot, s.record.left = r.Snapshot, r
+		s.taken = append(s.taken, r.Header)
 		return true
 	}
 	return s.takeIn(ctx, r)
@@ -116,6 +118,7 @@ func (s *State) takeIn(ctx context.Context, r *journal.Recovery) bool {
 	}
 	s.env.log(begun, err, "recovery from the journal of run %s", r.Header.Run)
 	s.record.notes = r.Notes
+	s.taken = append(s.taken, r.Header)
 	switch {
 	case err != nil:
 	case len(r.Refused) > 0:
@@ -133,7 +136,7 @@ func (s *State) takeIn(ctx context.Context, r *journal.Recovery) bool {
 		return true
 	}
 	var ok bool
-	s.snapshot, s.version, ok = read(ctx, s.env, s.req)
+	s.snapshot, s.version, ok = s.read(ctx)
 	return ok
 }
 

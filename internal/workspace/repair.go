@@ -89,7 +89,7 @@ func (r *Repairing) Do(ctx context.Context) bool {
 		return true
 	}
 	var ok bool
-	if s.snapshot, s.version, ok = read(ctx, s.env, s.req); !ok {
+	if s.snapshot, s.version, ok = read(ctx, s.env, s.req, nil); !ok {
 		return false
 	}
 	s.record = recorder{env: s.env, seal: sealing(s.req.Store), path: journalFile(s.env, s.req.Store, s.req.Name), name: s.req.Name}

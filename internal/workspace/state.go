@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state"
@@ -21,7 +22,10 @@ type State struct {
 	version  store.Version
 	release  func(context.Context) error
 	record   recorder
-	shared   *shared // nil: the state is this command's alone, or not locked
+	shared   *shared                // nil: the state is this command's alone, or not locked
+	taken    runs                   // whose journals were taken in
+	part     []string               // the resources that are known of the state; nil: all
+	stamps   map[string]store.Stamp // to be written with the state
 }
 
 // shared is what a command has of a state that others work on, too.
@@ -39,6 +43,7 @@ type recorder struct {
 	path   string          // of the journal
 	name   string          // of the workspace
 	keeper Keeper          // nil: there is none
+	copied *copied         // where all of it goes as well; nil: nowhere
 	silent bool            // another run may have its journal there: nothing is written to it
 
 	starting sync.Mutex        // held while the journal is begun
@@ -46,6 +51,7 @@ type recorder struct {
 	left     *journal.Recovery // an earlier journal that stays: this run only looks
 	notes    journal.Notes     // of lost runs
 	stands   bool              // the journal that has them is still there
+	parts    atomic.Bool       // it says that it is about a part of the state
 	keep     bool              // the journal has what the state has not
 }
 
@@ -82,7 +88,7 @@ func (s *State) Put(next *state.Snapshot) bool {
 	if err == nil {
 		s.record.about(state.DigestOf(data))
 		begun := s.env.Now()
-		s.version, err = s.req.Store.Put(context.Background(), s.req.Name, data, s.version)
+		s.version, err = s.put(data)
 		s.env.log(begun, err, "write of the state of workspace %q, serial %d, %d bytes", s.req.Name, next.Serial, len(data))
 	}
 	if err == nil {
@@ -94,6 +100,44 @@ func (s *State) Put(next *state.Snapshot) bool {
 		return true
 	}
 	return s.unsaved(err, next, data, recorded)
+}
+
+// put hands bytes to the store, with the stamps.
+func (s *State) put(data []byte) (store.Version, error) {
+	p, ok := s.parted()
+	if !ok || s.part == nil && len(s.stamps) == 0 {
+		return s.req.Store.Put(context.Background(), s.req.Name, data, s.version)
+	}
+	return p.PutPart(context.Background(), s.req.Name, store.Part{Whole: s.part == nil, Resources: s.part, Data: data, Stamps: s.stamps}, s.version)
+}
+
+// parted is what can be done with parts of the state. What is encrypted has none.
+func (s *State) parted() (store.Parted, bool) {
+	if sealing(s.req.Store) != nil {
+		return nil, false
+	}
+	return store.PartsOf(s.req.Store)
+}
+
+// Stamped reports whether the store keeps stamps.
+func (s *State) Stamped() bool {
+	_, ok := s.parted()
+	return ok
+}
+
+// Stamp says for what nothing is left to do once the state is written that the command made.
+func (s *State) Stamp(stamps map[string]store.Stamp) { s.stamps = stamps }
+
+// Part are the resources that are known of the state; nil: all.
+func (s *State) Part() []string { return s.part }
+
+// stamp writes stamps alone, of a state that does not change. Without them the next plan looks at more.
+func (s *State) stamp() {
+	if p, ok := s.parted(); ok && len(s.stamps) > 0 && s.version != "" {
+		if v, err := p.PutPart(context.Background(), s.req.Name, store.Part{Whole: true, Stamps: s.stamps}, s.version); err == nil {
+			s.version = v
+		}
+	}
 }
 
 // unsaved reports that a state could not be written. data are its bytes; recorded says that the journal has all of it.

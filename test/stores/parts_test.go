@@ -306,13 +306,15 @@ func (s *shop) killed() {
 	cmd, _, _ := s.hold(a, "1", "x")
 	check(s.T, cmd.Process.Kill())
 	_ = cmd.Wait()
-	b.run(0, args("2", "y")...)
-	b.run(0, args("3", "y")...)
-	if s.id(`module.m["1"].terraform_data.a`) != "" {
-		s.Error("what was not written is in the state")
-	}
 	pulled := a.run(0, "state", "show", "-no-color", `module.m["1"].terraform_data.a`) // from the journal
-	s.says(a.run(0, args("1", "x", "-lock-timeout=30s")...), "Recovered an interrupted run")
+	s.says(b.run(0, args("2", "y")...), "Recovered an interrupted run")
+	b.run(0, args("3", "y")...)
+	if id := s.id(`module.m["1"].terraform_data.a`); !strings.Contains(pulled, id) || id == "" {
+		s.Errorf("it was not taken in: %s is not in\n%s", id, pulled)
+	}
+	if out := a.run(0, args("1", "x", "-lock-timeout=30s")...); strings.Contains(out, "Recovered") || strings.Contains(out, "not taken in") {
+		s.Errorf("it was taken in twice:\n%s", out)
+	}
 	if id := s.id(`module.m["1"].terraform_data.a`); !strings.Contains(pulled, id) || id == "" {
 		s.Errorf("it was made again: %s is not in\n%s", id, pulled)
 	}

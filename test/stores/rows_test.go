@@ -63,6 +63,8 @@ func TestRows(t *testing.T) {
 	t.Run("changes", func(t *testing.T) { testRowChanges(t, port) })
 	t.Run("workspaces do not meet", func(t *testing.T) { testRowWorkspaces(t, port) })
 	t.Run("documents", func(t *testing.T) { testRowDocuments(t, port) })
+	t.Run("parts", func(t *testing.T) { testRowParts(t, port) })
+	t.Run("the first format", func(t *testing.T) { testFirstFormat(t, port) })
 	t.Run("other shapes", func(t *testing.T) { testRowShapes(t, port) })
 }
 
@@ -184,6 +186,123 @@ func testRowWorkspaces(t *testing.T, port string) {
 	t.Logf("%d writings", writes.Load())
 }
 
+// testRowParts: a part comes out as a state of its own, and goes in without the others being read or written.
+func testRowParts(t *testing.T, port string) {
+	st := opener(t, port, "parted", "rows")()
+	parted, _ := store.As[store.Parted](st)
+	const n = 40
+	resource := func(i int) string { return fmt.Sprintf("module.m.aws_x.n%07d", i) }
+	if _, err := parted.Review(ctx, "w", nil); !errors.Is(err, store.ErrWhole) {
+		t.Errorf("of no state: %v", err)
+	}
+	v, err := st.Put(ctx, "w", document(1, n, 100, ""), "")
+	check(t, err)
+	stamps := map[string]store.Stamp{}
+	for i := range n {
+		stamps[resource(i)] = store.Stamp{Config: "c", Of: []string{resource((i + 1) % n)}}
+	}
+	stamps["aws_x.none"] = store.Stamp{Config: "none"}
+	review := func(want int) *store.Review {
+		t.Helper()
+		r, err := parted.Review(ctx, "w", stamps)
+		check(t, err)
+		if len(r.Resources) != n || r.Version != v || len(r.Same) != want {
+			t.Errorf("%d resources, %d the same, want %d", len(r.Resources), len(r.Same), want)
+		}
+		return r
+	}
+	review(0)
+	v, err = parted.PutPart(ctx, "w", store.Part{Stamps: stamps}, v)
+	check(t, err)
+	review(n + 1)
+	data, got, err := parted.GetPart(ctx, "w", []string{resource(n / 2), "aws_x.other"})
+	check(t, err)
+	if got != v || bytes.Count(data, []byte(`"schema_version"`)) != 1 || !bytes.Contains(data, []byte(resource(n / 2)[len("module.m.aws_x."):])) {
+		t.Errorf("the part is %s", data)
+	}
+	// What one run changes is of two stamps: its own, and that of the resource that is made from it.
+	whole := document(2, n, 100, "!")
+	changed := bytes.Replace(bytes.Replace(data, []byte(`"serial": 1`), []byte(`"serial": 2`), 1), fmt.Appendf(nil, `i-%d`, n/2), fmt.Appendf(nil, `i-%d!`, n/2), 1)
+	next, err := parted.PutPart(ctx, "w", store.Part{Resources: []string{resource(n / 2)}, Data: changed}, v)
+	check(t, err)
+	var stale *store.StaleError
+	if _, err = parted.PutPart(ctx, "w", store.Part{Resources: []string{resource(1)}, Data: changed}, v); !errors.As(err, &stale) {
+		t.Errorf("a stale part: %v", err)
+	}
+	v = next
+	if r := review(n - 1); r.Same[resource(n/2)] || r.Same[resource(n/2-1)] {
+		t.Error("the stamps of what was changed are the same")
+	}
+	all, got, err := st.Get(ctx, "w")
+	check(t, err)
+	if !bytes.Equal(all, whole) || got != v {
+		t.Errorf("%s became %s", whole, all)
+	}
+	if rows := query(t, port, `SELECT (SELECT count(*) FROM parted.states_objects WHERE since = 2 OR until = 2) || ' ' || (SELECT sum FROM parted.states_versions WHERE number = 2)`); !strings.HasPrefix(rows, "2 ") {
+		t.Errorf("rows of objects and sum: %s", rows)
+	}
+	// The sum is moved as it is worked out: writing all of the same changes no row.
+	v, err = st.Put(ctx, "w", document(3, n, 100, "!"), v)
+	check(t, err)
+	if same := query(t, port, `SELECT count(DISTINCT sum) FROM parted.states_versions WHERE number > 1`); same != "1" {
+		t.Errorf("there are %s sums", same)
+	}
+	// A part that is gone has no resource any more.
+	gone := document(4, 0, 0, "")
+	if v, err = parted.PutPart(ctx, "w", store.Part{Resources: []string{resource(n / 2)}, Data: gone}, v); err != nil {
+		t.Fatal(err)
+	}
+	r, err := parted.Review(ctx, "w", nil)
+	check(t, err)
+	if all, _, err = st.Get(ctx, "w"); err != nil || len(r.Resources) != n-1 || bytes.Count(all, []byte(`"schema_version"`)) != n-1 {
+		t.Errorf("%d resources: %v", len(r.Resources), err)
+	}
+	// A connection that breaks in the middle, or at the end of it, changes nothing of that.
+	for at := range 4 {
+		p := newProxy(t, "127.0.0.1:"+port)
+		through, _ := store.As[store.Parted](opener(t, p.port(), "parted", "rows")())
+		p.Cut(at, at%2 == 0)
+		serial := 5 + at
+		v, err = through.PutPart(ctx, "w", store.Part{Resources: []string{resource(n / 2)}, Data: document(serial, 0, 0, "")}, v)
+		check(t, err)
+	}
+	if all, got, err = st.Get(ctx, "w"); err != nil || got != v || !bytes.Contains(all, []byte(`"serial": 8`)) {
+		t.Errorf("%v %s", err, got)
+	}
+}
+
+// testFirstFormat: what an older version wrote is read, and is of the present format when it is written.
+func testFirstFormat(t *testing.T, port string) {
+	st := opener(t, port, "older", "rows")()
+	doc := document(1, 20, 50, "")
+	_, err := st.Put(ctx, "w", doc, "")
+	check(t, err)
+	query(t, port, `UPDATE older.states SET data = '{"version":5,"layout":"rows","format":1}'; UPDATE older.states_versions SET digest = '`+string(store.Digest(doc))+`'; ALTER TABLE older.states_versions DROP COLUMN sum;
+UPDATE older.states_objects SET digest = substr(sha256(digest), 1, 16); ALTER TABLE older.states_objects DROP COLUMN resource; DROP TABLE older.states_resources`)
+	st = opener(t, port, "older", "rows")()
+	got, v, err := st.Get(ctx, "w")
+	check(t, err)
+	if !bytes.Equal(got, doc) {
+		t.Errorf("%s", got)
+	}
+	parted, _ := store.As[store.Parted](st)
+	if _, err := parted.Review(ctx, "w", nil); !errors.Is(err, store.ErrWhole) {
+		t.Errorf("parts: %v", err)
+	}
+	v, err = st.Put(ctx, "w", document(2, 20, 50, "!"), v)
+	check(t, err)
+	if r, err := parted.Review(ctx, "w", nil); err != nil || len(r.Resources) != 20 || r.Version != v {
+		t.Errorf("%v %v", r, err)
+	}
+	if got, _, err = st.Get(ctx, "w"); err != nil || !bytes.Equal(got, document(2, 20, 50, "!")) {
+		t.Errorf("%v %s", err, got)
+	}
+	h, _ := store.As[store.Historian](st)
+	if former, err := h.Former(ctx, "w", 1); err != nil || !bytes.Equal(former, doc) {
+		t.Errorf("the former state: %v %s", err, former)
+	}
+}
+
 // testRowShapes: what is not of this layout is refused.
 func testRowShapes(t *testing.T, port string) {
 	rows, documents := opener(t, port, "shapes", "rows"), opener(t, port, "shapes", "document")
@@ -211,10 +330,10 @@ func testRowShapes(t *testing.T, port string) {
 		}
 		refused("Delete", w.st.Delete(ctx, w.workspace), w.words)
 	}
-	query(t, port, `UPDATE shapes.states SET data = '{"version":5,"layout":"rows","format":2}' WHERE name = 'rows'`)
+	query(t, port, `UPDATE shapes.states SET data = '{"version":5,"layout":"rows","format":3}' WHERE name = 'rows'`)
 	_, _, err = rows().Get(ctx, "rows")
 	refused("a newer format", err, "newer version")
-	query(t, port, `UPDATE shapes.states SET data = '{"version":5,"layout":"rows","format":1}' WHERE name = 'rows'; UPDATE shapes.states_objects SET schema_version = 7`)
+	query(t, port, `UPDATE shapes.states SET data = '{"version":5,"layout":"rows","format":2}' WHERE name = 'rows'; UPDATE shapes.states_objects SET schema_version = 7`)
 	_, _, err = rows().Get(ctx, "rows")
 	refused("rows that another changed", err, "changed by another program")
 	query(t, port, `CREATE SCHEMA strange; CREATE TABLE strange.states_objects (a int)`)

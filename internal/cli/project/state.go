@@ -78,6 +78,11 @@ func (p *Project) LockRequest(operation string) workspace.Request {
 
 // LockState locks a workspace, "" for the selected one, until the command ends, and reads its state.
 func (p *Project) LockState(ctx context.Context, name, operation string) (*workspace.State, bool) {
+	return p.LockPart(ctx, name, operation, nil)
+}
+
+// LockPart is LockState for a command that needs a part of the state, where it can have that.
+func (p *Project) LockPart(ctx context.Context, name, operation string, part workspace.Selecting) (*workspace.State, bool) {
 	env := Workspaces(p.Call)
 	if name = cmp.Or(name, env.Selected()); !env.CheckName(name) {
 		return nil, false
@@ -90,7 +95,7 @@ func (p *Project) LockState(ctx context.Context, name, operation string) (*works
 		return nil, false
 	}
 	req := p.LockRequest(operation)
-	req.Store, req.Name, req.Written = st.Store, name, st.Written
+	req.Store, req.Name, req.Written, req.Part = st.Store, name, st.Written, part
 	if p.Call.Keeps != nil {
 		req.Keeper = p.Call.Keeps
 	}

@@ -46,6 +46,9 @@ func (o *operation) carryOut(ctx context.Context, pl *plan.Plan, mayForget bool)
 	if done.Cut {
 		o.p.Call.CutShort()
 	}
+	if ok {
+		settle(o.p, o.ws, pl)
+	}
 	saved := o.ws.SaveApplied(done.Snapshot)
 	refreshed := o.p.Call.Command.Name == "refresh" // of which Terraform and OpenTofu say nothing more
 	if done.Summary.Operation == "destroy" && o.p.Call.Command.Name != "destroy" {
@@ -78,7 +81,7 @@ func (o *operation) carryOut(ctx context.Context, pl *plan.Plan, mayForget bool)
 func partial(pl *plan.Plan, bag *diag.Bag) {
 	flag := "target"
 	switch {
-	case len(pl.Targets)+len(pl.Excludes) == 0:
+	case len(pl.Targets)+len(pl.Excludes) == 0 || pl.Changed:
 		return
 	case len(pl.Targets) == 0:
 		flag = "exclude"

@@ -17,20 +17,25 @@ import (
 
 // operation is a plan under way, and the apply that follows it.
 type operation struct {
-	p  *project.Project
-	f  *planFlags
-	ws *workspace.State
+	p    *project.Project
+	f    *planFlags
+	ws   *workspace.State
+	only narrowed // where the plan is of what changed
 }
 
 // begin makes an operation in the working directory, with its state locked: name is what the lock
 // says, and empty refuses a directory without configuration, "" for nothing.
 func begin(ctx context.Context, c *base.Call, f *planFlags, name, empty string, applying bool) (*operation, bool) {
+	if !f.mayPlanChanged(&c.Bag) {
+		return nil, false
+	}
 	p, ok := prepare(ctx, c, &f.Options, empty, applying, vet.CheckOptions{})
 	if !ok {
 		return nil, false
 	}
-	ws, ok := p.LockState(ctx, "", name)
-	return &operation{p, f, ws}, ok
+	o := &operation{p: p, f: f, only: narrowed{p: p, f: f}}
+	o.ws, ok = p.LockPart(ctx, "", name, o.only.selecting())
+	return o, ok && o.only.began(o.ws)
 }
 
 // prepare opens the working directory and compiles its configuration, with all variables at hand.

@@ -25,6 +25,7 @@ type planFlags struct {
 	excludeFiles    base.List
 	replace         base.List
 	deferEphemerals *bool // nil: as the CLI configuration says
+	changed         *bool // nil: as refresh and the backend have it
 	out             string
 	detailed        bool
 	generate        string
@@ -45,6 +46,7 @@ func (o *planFlags) define(c *base.Call) {
 		o.deferEphemerals = &defers
 		return err
 	})
+	o.defineChanged(c)
 	o.OperationFlags(c)
 }
 
@@ -93,4 +95,54 @@ func (f *planFlags) replaced(bag *diag.Bag) ([]addr.Instance, bool) {
 		out = append(out, i)
 	}
 	return out, ok
+}
+
+// defineChanged makes the flag -changed, which is what counts if nothing is said and nothing is to be refreshed.
+func (f *planFlags) defineChanged(c *base.Call) {
+	c.Flags.BoolFunc("changed", "Plan only for what changed since it was applied. The default with -refresh=false, where the state is in rows.", func(s string) error {
+		changed, err := strconv.ParseBool(s)
+		f.changed = &changed
+		return err
+	})
+}
+
+// selects reports whether the flags say themselves what a plan is about.
+func (f *planFlags) selects() bool {
+	return f.destroy || f.refreshOnly || len(f.targets)+len(f.excludes)+len(f.targetFiles)+len(f.excludeFiles) > 0
+}
+
+// mayPlanChanged refuses -changed together with what contradicts it.
+func (f *planFlags) mayPlanChanged(bag *diag.Bag) bool {
+	if f.changed == nil || !*f.changed || !f.selects() && f.generate == "" {
+		return true
+	}
+	bag.Add(diag.Errorf("Invalid combination of arguments", "-changed finds out by itself what to work on: it cannot be used together with -target, -exclude, -destroy, -refresh-only or -generate-config-out."))
+	return false
+}
+
+// wantsChanged reports whether a plan is to be of what changed alone, if the store allows.
+func (f *planFlags) wantsChanged() bool {
+	if f.selects() || f.generate != "" {
+		return false
+	}
+	if f.changed == nil {
+		return !f.refresh
+	}
+	return *f.changed
+}
+
+// onlyTargets gives the targets of a plan that is of nothing else, and destroys or replaces nothing besides.
+func (f *planFlags) onlyTargets() ([]addr.Target, bool) {
+	if f.destroy || f.refreshOnly || f.generate != "" || len(f.targets) == 0 || len(f.excludes)+len(f.targetFiles)+len(f.excludeFiles)+len(f.replace) > 0 {
+		return nil, false
+	}
+	var out []addr.Target
+	for _, text := range f.targets {
+		t, err := addr.ParseTarget(text)
+		if err != nil {
+			return nil, false // which is reported where the plan is asked for
+		}
+		out = append(out, t)
+	}
+	return out, true
 }

@@ -36,6 +36,7 @@ func (o *operation) plan(ctx context.Context) (*engine.Result, bool) {
 	if !ok {
 		return nil, false
 	}
+	o.only.narrow(&req, o.ws)
 	result, ok := o.p.Engine.Plan(ctx, req, o.p.Bag)
 	if result != nil && result.Cut {
 		o.p.Call.CutShort()

@@ -8,6 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/project"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/plan/file"
+	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
@@ -38,7 +39,14 @@ func applySaved(ctx context.Context, c *base.Call, f *applyFlags, name string) i
 	if !p.LoadSaved(ctx, saved) || !ephemeralAgain(p, saved.Plan.Ephemeral) {
 		return c.UI.Fail()
 	}
-	ws, ok := p.LockState(ctx, "", "OperationTypeApply")
+	part := func(ctx context.Context, st store.Parted) ([]string, store.Version, error) {
+		r, err := st.Review(ctx, project.Workspaces(c).Selected(), nil)
+		if err != nil {
+			return nil, "", err
+		}
+		return saved.Plan.Part, r.Version, nil
+	}
+	ws, ok := p.LockPart(ctx, "", "OperationTypeApply", part)
 	if !ok {
 		return c.UI.Fail()
 	}
@@ -55,7 +63,11 @@ func applySaved(ctx context.Context, c *base.Call, f *applyFlags, name string) i
 		return c.UI.Fail()
 	}
 	c.UI.Plan(saved.Plan, view.PlanOptions{Applying: true, Earlier: true})
-	o := &operation{p, &f.planFlags, ws}
+	if saved.Plan.Part != nil && ws.Part() == nil {
+		c.Bag.Add(diag.Errorf("Saved plan is stale", "The plan was made of a part of the state, and that cannot be had by itself now: a run that was killed has left a journal, or the state is not in rows any more. Make a new plan."))
+		return c.UI.Fail()
+	}
+	o := &operation{p: p, f: &f.planFlags, ws: ws}
 	return o.carryOut(ctx, saved.Plan, f.mayForget)
 }
 

@@ -41,7 +41,7 @@ func Apply(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Resul
 	ok = a.walk(ctx)
 	a.unmade()
 	a.outputs(ok)
-	if ok && a.plan.Mode == plan.Normal && len(a.plan.Targets)+len(a.plan.Excludes) == 0 && a.anySteps() {
+	if ok && a.plan.Mode == plan.Normal && !a.plan.Partial() && a.anySteps() {
 		a.run.CheckValues()
 	}
 	a.edit.Head().Checks = a.run.Checks.Results(a.plan.Checks)

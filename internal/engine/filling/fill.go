@@ -47,7 +47,7 @@ func (x *filler) fill() {
 		}
 	}
 	x.fillReadings()
-	if len(x.plan.Targets)+len(x.plan.Excludes) > 0 && x.plan.Mode != plan.Destroy {
+	if x.plan.Partial() && x.plan.Mode != plan.Destroy {
 		x.fillLeft()
 	}
 }

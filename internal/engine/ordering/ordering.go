@@ -101,7 +101,7 @@ func (o *Ordering) plannedTests() map[string]bool {
 // looksAt reports whether the apply walk opens an ephemeral resource that nothing acts on. Of one that
 // was deferred the plan knows nothing, nor of one that is there only now.
 func (o *Ordering) looksAt(d *program.Declaration, planned map[string]bool) bool {
-	whole := len(o.source.Plan.Targets) == 0 && len(o.source.Plan.Excludes) == 0
+	whole := !o.source.Plan.Partial()
 	return o.source.Plan.Mode == plan.Normal && (whole || planned[d.Resource.String()]) && o.source.Receivers.OpensItself(d, whole)
 }
 

@@ -42,6 +42,11 @@ type Request struct {
 	// Quiet says that the targets are those of the import command, not the user's: only what is imported is looked
 	// at, and no warnings say that the plan is a part.
 	Quiet bool
+
+	// Part are the resources that the state has, where it is a part; Changed says that the targets are what changed, and
+	// maybe none. See plan.Plan.
+	Part    []string
+	Changed bool
 }
 
 // Import asks for an existing object to be taken in.

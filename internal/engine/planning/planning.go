@@ -91,7 +91,7 @@ func (p *planner) prepare() bool {
 	filling.ExpandBefore(p.run.Program, p.run.Frame, p.prior)
 	sel, ok := targeting.Select(targeting.Request{
 		Program: p.run.Program, Receivers: p.run.Receivers, Prior: p.prior, Stored: p.storedResources(),
-		Targets: p.req.Targets, Excludes: p.req.Excludes, Replace: p.req.Replace, Destroy: p.req.Mode == plan.Destroy, Quiet: p.req.Quiet,
+		Targets: p.req.Targets, Excludes: p.req.Excludes, Replace: p.req.Replace, Destroy: p.req.Mode == plan.Destroy, Quiet: p.req.Quiet, Changed: p.req.Changed,
 	}, p.run.Bag)
 	p.sel = sel
 	p.leaveBefore()
@@ -167,7 +167,7 @@ func (p *planner) walk(ctx context.Context) {
 func (p *planner) result() *plan.Plan {
 	out := &plan.Plan{
 		Mode: p.req.Mode, Changes: p.decisions.list, Drift: p.drift,
-		Previous: p.req.State, Variables: variables(p.run), Targets: p.req.Targets, Excludes: p.req.Excludes,
+		Previous: p.req.State, Variables: variables(p.run), Targets: p.req.Targets, Excludes: p.req.Excludes, Part: p.req.Part, Changed: p.req.Changed,
 		Workspace: p.req.Options.Workspace, Backend: p.req.Backend,
 		Timestamp: p.req.Options.PlanTime, SpareDeposed: p.req.SpareDeposed, Readings: p.back.readings, NoBefore: p.run.Sessions.NoBefore(),
 	}

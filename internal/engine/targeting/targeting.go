@@ -23,7 +23,7 @@ func Select(r Request, bag *diag.Bag) (*Selection, bool) {
 	case len(s.targets) > 0 && len(s.exclude) > 0:
 		p.bag.Add(diag.Errorf("Invalid combination of arguments", "-target and -exclude cannot be used together: say either what to work on, or what to leave out."))
 		return s, false
-	case len(s.targets) > 0:
+	case len(s.targets) > 0 || p.request.Changed:
 		s.Active = true
 		p.chooseTargets(s)
 		p.warnPartial("target")
@@ -40,7 +40,7 @@ func Select(r Request, bag *diag.Bag) (*Selection, bool) {
 // warnUnmatched warns of addresses that no resource has, declared or in the state: likely they are misspelt, and what
 // they were to be about is not done.
 func (p *selector) warnUnmatched() {
-	if p.request.Quiet {
+	if p.request.Quiet || p.request.Changed {
 		return
 	}
 	var known []addr.Resource
@@ -72,7 +72,7 @@ func (p *selector) warnUnmatched() {
 }
 
 func (p *selector) warnPartial(flag string) {
-	if p.request.Quiet {
+	if p.request.Quiet || p.request.Changed {
 		return
 	}
 	p.bag.Add(diag.Warningf("Resource targeting is in effect",
@@ -127,7 +127,8 @@ func (p *selector) values(d program.Decl) []program.Ref {
 	return slices.DeleteFunc(slices.Clone(p.request.Program.Refs(d)), func(r program.Ref) bool { return p.request.Program.Decls()[r.To].Kind == program.Resource })
 }
 
-// fedOutputs are the root outputs made from what is all selected. Other outputs keep what they have.
+// fedOutputs are the root outputs made from what is all selected; of a plan of what changed also those made from
+// nothing. Other outputs keep what they have.
 func (p *selector) fedOutputs(s *Selection) []program.Decl {
 	var out []program.Decl
 	for _, d := range p.request.Program.Decls() {
@@ -136,7 +137,7 @@ func (p *selector) fedOutputs(s *Selection) []program.Decl {
 		}
 		from, all := 0, true
 		p.request.Receivers.Resources(d.ID, func(r program.Ref) { from, all = from+1, all && s.selects(r, p.request.Program.Decls()[r.To].Resource) })
-		if from > 0 && all {
+		if all && (from > 0 || p.request.Changed) {
 			out = append(out, d.ID)
 		}
 	}

@@ -210,3 +210,10 @@ func (c *call) finish(r cty.Value) (cty.Value, error) {
 	}
 	return r, nil
 }
+
+// shape is what package cty has to know of a function, the same for each Env.
+type shape struct {
+	*builtin
+	core string        // its name with core::
+	spec function.Spec // without what runs it
+}

@@ -48,13 +48,6 @@ func (s *scope) add(of shape, spec *function.Spec) {
 	s.table[of.core] = f
 }
 
-// shape is what package cty has to know of a function, the same for each Env.
-type shape struct {
-	*builtin
-	core string        // its name with core::
-	spec function.Spec // without what runs it
-}
-
 // shapes are those of all functions: each walk makes a table, and a test may have thousands of walks.
 var shapes = sync.OnceValue(func() []shape {
 	all := make([]shape, 0, len(builtins))

@@ -101,7 +101,8 @@ func full(t testing.TB) *Contents {
 			KeysBefore: map[string][]addr.Key{"x": {addr.IntKey(2)}},
 			Readings:   []plan.Reading{{Object: a, Entry: &state.Entry{Attrs: []byte(`{"a":1}`), Provider: west}}},
 			NoBefore:   []addr.ProviderInstance{west},
-			Workspace:  "default", Backend: "local",
+			Part:       []string{"data.x.y", "time_static.a"}, Changed: true,
+			Workspace: "default", Backend: "local",
 			Timestamp: time.Date(2026, 3, 4, 5, 6, 7, 8, time.UTC), Errored: true, Complete: true, SpareDeposed: true,
 		},
 		Config: []ConfigModule{

@@ -29,6 +29,7 @@ type Writer struct {
 	key  cipher.AEAD   // what records are encrypted under; nil: they are not
 	ops  atomic.Uint64 // calls announced
 	done func(Op)      // see Options.Recorded
+	copy func([]byte)  // see Options.Copy
 
 	mu     sync.Mutex
 	number uint32 // of the next record
@@ -84,6 +85,10 @@ type Options struct {
 	// encrypted under, nil if they are not. Recorded gets each call whose result is durable. Both may be nil.
 	Kept     func(path string, key []byte)
 	Recorded func(Op)
+
+	// Copy gets all that is written, while it is made durable here: what was given is over when both are done. It may be
+	// nil.
+	Copy func([]byte)
 }
 
 // ErrExists says that there is a journal already. It has to be recovered, or put aside, first.
@@ -136,7 +141,7 @@ func (w *Writer) begun(path string, key []byte, o Options) {
 
 func newWriter(run string, o Options) *Writer {
 	w := &Writer{
-		fs: o.FS, run: run, now: o.Now, done: o.Recorded,
+		fs: o.FS, run: run, now: o.Now, done: o.Recorded, copy: o.Copy,
 		work: make(chan struct{}, 1), idle: make(chan struct{}, 1), over: make(chan struct{}),
 	}
 	if w.fs == nil {
@@ -383,10 +388,18 @@ func (w *Writer) commit() (last bool) {
 // put makes bytes durable at the end of the file.
 func (w *Writer) put(b []byte) error {
 	began := time.Now()
+	copied := make(chan struct{})
+	go func() {
+		defer close(copied)
+		if w.copy != nil {
+			w.copy(b)
+		}
+	}()
 	_, err := w.file.Write(b)
 	if err == nil {
 		err = w.file.DataSync()
 	}
+	<-copied
 	w.took = time.Since(began)
 	if err != nil {
 		return fmt.Errorf("the journal cannot be written: %w", err)

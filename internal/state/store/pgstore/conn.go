@@ -41,8 +41,8 @@ func (r *remote) connect(ctx context.Context) (*pgconn.PgConn, error) {
 	return conn, answered(err)
 }
 
-// missing reports whether there is no such table, or no such schema.
-func missing(err error) bool { return code(err, "42P01", "3F000") }
+// missing reports whether there is no such table, column or schema.
+func missing(err error) bool { return code(err, "42P01", "42703", "3F000") }
 
 // create makes what is missing. Two that do so at once can fail although each says "if not exists".
 func (r *remote) create(ctx context.Context, conn *pgconn.PgConn) error {

@@ -58,6 +58,6 @@ func (s *rowStore) Former(ctx context.Context, workspace string, serial uint64) 
 	if err := store.CheckName(workspace); err != nil {
 		return nil, err
 	}
-	data, _, err := s.read(ctx, workspace, strconv.FormatUint(serial, 10))
+	data, _, err := s.read(ctx, selected{workspace: workspace, serial: strconv.FormatUint(serial, 10)})
 	return data, err
 }

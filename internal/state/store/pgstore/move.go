@@ -102,9 +102,9 @@ func (r *remote) replaceRows(ctx context.Context, workspace string, data []byte,
 	}
 	var replaced int64
 	update := request{
-		sql: `UPDATE ` + r.table + ` s SET data = $2 WHERE s.name = $1 AND s.data = $3 AND $4 = (SELECT v.number || '-' || v.digest FROM ` + r.versions() +
+		sql: `UPDATE ` + r.table + ` s SET data = $2 WHERE s.name = $1 AND starts_with(s.data, $3) AND $4 = (SELECT v.number || '-' || v.digest FROM ` + r.versions() +
 			` v WHERE v.state = s.id ORDER BY v.number DESC LIMIT 1)`,
-		args: [][]byte{[]byte(workspace), data, []byte(marker), []byte(v)},
+		args: [][]byte{[]byte(workspace), data, []byte(inRows), []byte(v)},
 		done: func(tag pgconn.CommandTag) { replaced = tag.RowsAffected() },
 	}
 	err := r.use(ctx, func(conn *pgconn.PgConn) error { return batch(ctx, conn, slices.Values([]request{update})) })

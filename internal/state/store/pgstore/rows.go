@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"iter"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,7 +32,8 @@ func (s *rowStore) Plain() string {
 // reads that it is of an unknown version, and stops.
 const (
 	inRows = `{"version":5,"layout":"rows","format":`
-	marker = inRows + `1}`
+	first  = inRows + `1}` // its header has the digest of the document
+	marker = inRows + `2}` // and this one a sum of the digests of the rows
 )
 
 // layoutError says that a state is kept otherwise than in the layout of the store.
@@ -45,7 +46,7 @@ func (r *remote) layout(workspace string, data []byte) error {
 	const move = "or move it with: lethe init -migrate-state"
 	in, rest := bytes.HasPrefix(data, []byte(inRows)), string(data)
 	switch {
-	case len(data) == 0 || in && r.o.Rows && rest == marker || !in && !r.o.Rows:
+	case len(data) == 0 || in && r.o.Rows && (rest == marker || rest == first) || !in && !r.o.Rows:
 		return nil
 	case in && r.o.Rows:
 		return &layoutError{fmt.Sprintf("the rows of workspace %q were written by a newer version of this program, and are of another format: %.100s", workspace, rest)}
@@ -70,11 +71,26 @@ type header struct {
 	digest   string
 	document []byte
 	size     int
+	sum      rows.Sum
+	summed   bool // in the first format, and for a document, there is no sum
 	rows.Head
 }
 
+// seal works out the digest: of the document where there is one, and otherwise of the head and the sum.
+func (h *header) seal() {
+	if h.document != nil {
+		h.digest = string(store.Digest(h.document))
+		return
+	}
+	b := strconv.AppendUint(nil, h.Serial, 10)
+	for _, text := range []string{h.Lineage, h.TerraformVersion, string(h.More)} {
+		b = strconv.AppendQuote(append(b, ' '), text)
+	}
+	h.digest = string(store.Digest(append(b, h.sum.Bytes()...)))
+}
+
 func (h *header) version() store.Version {
-	if h.number == 0 || string(h.place) != marker {
+	if h.number == 0 || !bytes.HasPrefix(h.place, []byte(inRows)) {
 		return ""
 	}
 	return store.Version(fmt.Sprintf("%d-%s", h.number, h.digest))
@@ -83,7 +99,7 @@ func (h *header) version() store.Version {
 // heading is the request for a header: of the latest writing, or of that with a serial. The place of a document is cut
 // to what tells what it is, so that it is not read for that.
 func (s *rowStore) heading(workspace, serial string, h *header) request {
-	sql := `SELECT left(s.data, 100), v.number, v.digest, v.document, v.size, v.serial, v.lineage, v.terraform_version, v.more FROM ` + s.table + ` s
+	sql := `SELECT left(s.data, 100), v.number, v.digest, v.document, v.size, v.serial, v.lineage, v.terraform_version, v.more, v.sum FROM ` + s.table + ` s
 LEFT JOIN LATERAL (SELECT * FROM ` + s.versions() + ` v WHERE v.state = s.id AND ($2 = '' OR v.serial::text = $2) ORDER BY v.number DESC LIMIT 1) v ON true WHERE s.name = $1`
 	return request{sql: sql, args: [][]byte{[]byte(workspace), []byte(serial)}, row: func(c [][]byte) {
 		h.place, h.digest, h.document = append([]byte{}, c[0]...), string(c[2]), bytes.Clone(c[3])
@@ -91,7 +107,17 @@ LEFT JOIN LATERAL (SELECT * FROM ` + s.versions() + ` v WHERE v.state = s.id AND
 		h.size, _ = strconv.Atoi(string(c[4]))
 		h.Serial, _ = strconv.ParseUint(string(c[5]), 10, 64)
 		h.Lineage, h.TerraformVersion, h.More = string(c[6]), string(c[7]), bytes.Clone(c[8])
+		h.sum, h.summed = rows.SumOf(unhex(c[9]))
 	}}
+}
+
+// unhex reads a column of bytes in the text format of PostgreSQL; nil for none.
+func unhex(text []byte) []byte {
+	out, err := hex.AppendDecode(nil, bytes.TrimPrefix(text, []byte(`\x`)))
+	if err != nil {
+		return nil
+	}
+	return out
 }
 
 func begin(mode string) request { return request{sql: "BEGIN ISOLATION LEVEL " + mode} }
@@ -101,7 +127,7 @@ func (s *rowStore) Get(ctx context.Context, workspace string) ([]byte, store.Ver
 	if err := store.CheckName(workspace); err != nil {
 		return nil, "", err
 	}
-	data, h, err := s.read(ctx, workspace, "")
+	data, h, err := s.read(ctx, selected{workspace: workspace})
 	if err != nil {
 		return nil, "", err
 	}
@@ -127,22 +153,35 @@ func (s *rowStore) Version(ctx context.Context, workspace string) (store.Version
 	return h.version(), s.shape(err)
 }
 
-// read makes a document: the latest, or that with a serial. It is nil where there is none.
-func (s *rowStore) read(ctx context.Context, workspace, serial string) ([]byte, header, error) {
+// selected is what is read: the latest state, or that with a serial, or a part of the latest.
+type selected struct {
+	workspace, serial string
+	part              []string // resources; nil: all
+}
+
+// read makes a document. It is nil where there is none.
+func (s *rowStore) read(ctx context.Context, of selected) ([]byte, header, error) {
 	var h header
 	var out bytes.Buffer
 	var join *rows.Joiner
+	var sum rows.Sum
 	err := s.use(ctx, func(conn *pgconn.PgConn) error {
-		h = header{}
+		h, sum = header{}, rows.Sum{}
 		out.Reset()
 		join = rows.NewJoiner(&out)
-		err := batch(ctx, conn, s.reading(workspace, serial, &h, &out, join))
+		err := batch(ctx, conn, s.reading(of, &h, &out, func(k rows.Kind, cells [][]byte) {
+			join.Head(h.Head)
+			join.Row(k, cells)
+			if h.summed && of.part == nil {
+				sum.Add(rows.DigestOf(k, cells))
+			}
+		}))
 		return errors.Join(err, s.rollback(ctx, conn, err))
 	})
 	switch {
 	case err != nil:
 		return nil, h, s.shape(err)
-	case h.number == 0 || serial == "" && h.version() == "":
+	case h.number == 0 || of.serial == "" && h.version() == "":
 		return nil, h, nil
 	case h.document != nil:
 		return h.document, h, nil
@@ -151,41 +190,68 @@ func (s *rowStore) read(ctx context.Context, workspace, serial string) ([]byte, 
 	if err := join.Close(); err != nil {
 		return nil, h, err
 	}
-	if got := store.Digest(out.Bytes()); string(got) != h.digest {
-		return nil, h, fmt.Errorf("the rows of workspace %q with the serial %d do not make the state that was written: they were changed by another program, or a part of them is gone", workspace, h.Serial)
+	got := header{Head: h.Head, sum: sum}
+	if !h.summed {
+		got.document = out.Bytes()
+	}
+	if got.seal(); of.part == nil && got.digest != h.digest {
+		return nil, h, fmt.Errorf("the rows of workspace %q with the serial %d do not make the state that was written: they were changed by another program, or a part of them is gone", of.workspace, h.Serial)
 	}
 	return out.Bytes(), h, nil
 }
 
 // reading are the requests for a document.
-func (s *rowStore) reading(workspace, serial string, h *header, out *bytes.Buffer, join *rows.Joiner) iter.Seq[request] {
+func (s *rowStore) reading(of selected, h *header, out *bytes.Buffer, row func(rows.Kind, [][]byte)) iter.Seq[request] {
 	return func(yield func(request) bool) {
-		head := s.heading(workspace, serial, h)
+		head := s.heading(of.workspace, of.serial, h)
 		fill := head.row
 		head.row = func(c [][]byte) {
 			fill(c)
-			out.Grow(h.size + bytes.MinRead)
-			join.Head(h.Head)
+			if of.part == nil {
+				out.Grow(h.size + bytes.MinRead)
+			}
 		}
 		// What is sorted is sent at once: room for it makes that two times as fast.
 		if !yield(begin("REPEATABLE READ READ ONLY")) || !yield(request{sql: "SET LOCAL work_mem = '64MB'"}) || !yield(head) {
 			return
 		}
-		from, when := ` t JOIN `+s.table+` s ON s.id = t.state WHERE s.name = $1 AND left(s.data, 100) = $2 AND `, `t.until IS NULL`
-		args := [][]byte{[]byte(workspace), []byte(marker)}
-		if serial != "" {
+		from, when := ` t JOIN `+s.table+` s ON s.id = t.state WHERE s.name = $1 AND starts_with(s.data, $2) AND `, `t.until IS NULL`
+		args := [][]byte{[]byte(of.workspace), []byte(inRows)}
+		if of.serial != "" {
 			from = ` t JOIN ` + s.table + ` s ON s.id = t.state JOIN LATERAL (SELECT max(number) AS number FROM ` + s.versions() + ` WHERE state = s.id AND serial::text = $2) v ON true WHERE s.name = $1 AND `
 			when = `t.since <= v.number AND (t.until IS NULL OR t.until > v.number)`
-			args[1] = []byte(serial)
+			args[1] = []byte(of.serial)
 		}
 		for k, t := range rows.Tables {
-			sql := `SELECT ` + columns(t) + ` FROM ` + s.part(rows.Kind(k)) + from + when + ` ORDER BY t.` + strings.ReplaceAll(t.Order, ", ", ", t.")
-			if !yield(request{sql: sql, args: args, row: func(c [][]byte) { join.Row(rows.Kind(k), c) }}) {
+			r := request{sql: `SELECT ` + columns(t) + ` FROM ` + s.part(rows.Kind(k)) + from + when, args: args, row: func(c [][]byte) { row(rows.Kind(k), c) }}
+			if of.part != nil && rows.Kind(k) == rows.Objects {
+				r.sql += ` AND ` + within(3)
+				r.args, r.arrays = append(args[:2:2], resourceArgs(of.part)...), 2
+			}
+			r.sql += ` ORDER BY t.` + strings.ReplaceAll(t.Order, ", ", ", t.")
+			if !yield(r) {
 				return
 			}
 		}
 		yield(request{sql: "COMMIT"})
 	}
+}
+
+// within is the condition that an object is of some resources, given by the arguments from the nth on: resourceArgs.
+func within(n int) string {
+	return fmt.Sprintf(`left(t.resource, 200) = ANY ($%d::text[]) AND t.resource = ANY ($%d::text[])`, n, n+1)
+}
+
+func resourceArgs(resources []string) [][]byte {
+	var begin, all array
+	for _, r := range resources {
+		all.add([]byte(r))
+		if runes := []rune(r); len(runes) > 200 {
+			r = string(runes[:200])
+		}
+		begin.add([]byte(r))
+	}
+	return [][]byte{begin.arg(textType), all.arg(textType)}
 }
 
 // columns lists those of a table.
@@ -210,280 +276,19 @@ func (s *rowStore) rollback(ctx context.Context, conn *pgconn.PgConn, failed err
 	return nil
 }
 
-// Put implements store.Store.
-func (s *rowStore) Put(ctx context.Context, workspace string, data []byte, prev store.Version) (store.Version, error) {
-	return s.put(ctx, writing{workspace: workspace, data: data, prev: prev})
-}
-
-// writing is a state on its way to rows.
-type writing struct {
-	workspace string
-	data      []byte
-	prev      store.Version
-	replaces  store.Version // instead of what rows have: a document, of that digest
-
-	head  rows.Head
-	whole bool // the document is kept as it is, and has no rows
-	found [len(rows.Tables)]map[rows.Digest]bool
-	who   store.LockInfo
-}
-
-// again is how often a transaction that met another is made again before that is an error.
-const again = 10
-
-func (s *rowStore) put(ctx context.Context, w writing) (store.Version, error) {
-	if err := store.CheckName(w.workspace); err != nil {
-		return "", err
-	}
-	if err := s.still(ctx, w.workspace); err != nil {
-		return "", err
-	}
-	w.split()
-	w.who = s.writer(w.workspace)
-	for n := 1; ; n++ {
-		v, err := s.write(ctx, &w)
-		if !code(err, "40001", "40P01", "23505") {
-			return v, s.shape(err)
-		}
-		if n == again || ctx.Err() != nil {
-			return "", &store.UnansweredError{Err: err}
-		}
-		time.Sleep(rand.N(time.Duration(n) * 10 * time.Millisecond))
-	}
-}
-
-// writer is who writes: who has the lock, or else the user of this process.
-func (s *rowStore) writer(workspace string) store.LockInfo {
-	s.locks.Lock()
-	defer s.locks.Unlock()
-	if h := s.held[workspace]; h != nil {
-		return h.who
-	}
-	return store.NewLockInfo("", "")
-}
-
-// split finds out which rows a document has.
-func (w *writing) split() {
-	for k := range w.found {
-		w.found[k] = map[rows.Digest]bool{}
-	}
-	head, ok := rows.Split(w.data, func(k rows.Kind, d rows.Digest, _ [][]byte) { w.found[k][d] = true })
-	if w.head = head; !ok {
-		w.whole = true
-		for k := range w.found {
-			clear(w.found[k])
-		}
-	}
-}
-
-// write replaces a state in one transaction, of two round trips: it reads which rows there are, and writes those that
-// differ.
-func (s *rowStore) write(ctx context.Context, w *writing) (v store.Version, err error) {
-	err = s.use(ctx, func(conn *pgconn.PgConn) error {
-		var h header
-		var document string
-		var ended [len(rows.Tables)][]int64
-		fresh := [len(rows.Tables)]map[rows.Digest]bool{}
-		for k := range fresh {
-			fresh[k] = map[rows.Digest]bool{}
-			for d := range w.found[k] {
-				fresh[k][d] = true
-			}
-		}
-		err := batch(ctx, conn, s.comparing(w, &h, &document, func(k int, id int64, d rows.Digest) {
-			if fresh[k][d] {
-				delete(fresh[k], d)
-			} else {
-				ended[k] = append(ended[k], id)
-			}
-		}))
-		if err == nil {
-			err = s.current(w, &h, document)
-		}
-		if err == nil {
-			h.number++
-			h.digest = string(store.Digest(w.data))
-			h.place = []byte(marker)
-			err = batch(ctx, conn, s.changing(w, &h, fresh, ended))
-		}
-		if err != nil {
-			return errors.Join(err, s.rollback(ctx, conn, err))
-		}
-		v = h.version()
-		return nil
-	})
-	return v, err
-}
-
-// comparing are the requests for what there is.
-func (s *rowStore) comparing(w *writing, h *header, document *string, row func(k int, id int64, d rows.Digest)) iter.Seq[request] {
-	name := []byte(w.workspace)
-	return func(yield func(request) bool) {
-		if !yield(begin("SERIALIZABLE")) || !yield(request{sql: `SELECT ` + digest + ` FROM ` + s.table + ` WHERE name = $1 FOR UPDATE`, args: [][]byte{name}, row: func(c [][]byte) { *document = string(c[0]) }}) || !yield(s.heading(w.workspace, "", h)) {
-			return
-		}
-		for k := range rows.Tables {
-			sql := `SELECT t.id, t.digest FROM ` + s.part(rows.Kind(k)) + ` t JOIN ` + s.table + ` s ON s.id = t.state WHERE s.name = $1 AND t.until IS NULL`
-			if !yield(request{sql: sql, args: [][]byte{name}, binary: true, row: func(c [][]byte) {
-				var id int64
-				for _, b := range c[0] {
-					id = id<<8 | int64(b)
-				}
-				row(k, id, rows.Digest(c[1]))
-			}}) {
-				return
-			}
-		}
-	}
-}
-
-// current refuses to replace another state than the one that was read.
-func (s *rowStore) current(w *writing, h *header, document string) error {
-	if w.replaces != "" {
-		if string(w.replaces) != document {
-			return &store.StaleError{Workspace: w.workspace, Missing: document == ""}
-		}
-		return nil
-	}
-	if err := s.layout(w.workspace, h.place); err != nil {
-		return err
-	}
-	if now := h.version(); now != w.prev {
-		return &store.StaleError{Workspace: w.workspace, Missing: now == ""}
-	}
-	return nil
-}
-
-// changing are the requests that make of what there is what is to be.
-func (s *rowStore) changing(w *writing, h *header, fresh [len(rows.Tables)]map[rows.Digest]bool, ended [len(rows.Tables)][]int64) iter.Seq[request] {
-	name, number := []byte(w.workspace), strconv.AppendInt(nil, h.number, 10)
-	return func(yield func(request) bool) {
-		if !yield(request{sql: `INSERT INTO ` + s.table + ` (name, data) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET data = $2`, args: [][]byte{name, []byte(marker)}}) {
-			return
-		}
-		for k, ids := range ended {
-			if len(ids) > 0 && !yield(request{sql: `UPDATE ` + s.part(rows.Kind(k)) + ` SET until = $1 WHERE id = ANY ($2::bigint[])`, args: [][]byte{number, numbers(ids)}}) {
-				return
-			}
-		}
-		var document []byte
-		if w.whole {
-			document = w.data
-		} else if !s.inserting(w, number, fresh, yield) {
-			return
-		}
-		list, of := "", ""
-		args := [][]byte{name}
-		for _, c := range []struct {
-			column, kind string
-			value        []byte
-		}{
-			{"number", "bigint", number}, {"serial", "numeric", strconv.AppendUint(nil, w.head.Serial, 10)}, {"lineage", "text", []byte(w.head.Lineage)},
-			{"terraform_version", "text", []byte(w.head.TerraformVersion)}, {"more", "json", w.head.More}, {"document", "text", document},
-			{"size", "bigint", strconv.AppendInt(nil, int64(len(w.data)), 10)}, {"digest", "text", []byte(h.digest)},
-			{"who", "text", []byte(w.who.Who)}, {"operation", "text", []byte(w.who.Operation)},
-		} {
-			args = append(args, c.value)
-			list += ", " + c.column
-			of += fmt.Sprintf(", $%d::%s", len(args), c.kind)
-		}
-		if !yield(request{sql: `INSERT INTO ` + s.versions() + ` (state` + list + `) SELECT s.id` + of + ` FROM ` + s.table + ` s WHERE s.name = $1`, args: args}) || !s.pruning(name, yield) {
-			return
-		}
-		yield(request{sql: `COMMIT`})
-	}
-}
-
-// numbers is an array of numbers as text.
-func numbers(list []int64) []byte {
-	out := []byte{'{'}
-	for i, n := range list {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = strconv.AppendInt(out, n, 10)
-	}
-	return append(out, '}')
-}
-
-// inserting are the requests that write rows, as many with each as fit into a message of a useful size.
-func (s *rowStore) inserting(w *writing, number []byte, fresh [len(rows.Tables)]map[rows.Digest]bool, yield func(request) bool) bool {
-	name, more := []byte(w.workspace), true
-	var kind rows.Kind
-	var digests array
-	var cells []array
-	size := 0
-	flush := func() {
-		if digests.n == 0 || !more {
-			return
-		}
-		args := [][]byte{name, number, digests.arg(bytesType)}
-		for i := range cells {
-			args = append(args, cells[i].arg(textType))
-		}
-		more = yield(request{sql: s.insert(kind), args: args, arrays: len(cells) + 1})
-		size = 0
-	}
-	rows.Each(w.data, func(k rows.Kind, d rows.Digest, raw [][]byte) {
-		if !fresh[k][d] || !more {
-			return
-		}
-		if k != kind || size > flushAt {
-			flush()
-			kind = k
-		}
-		if n := len(rows.Tables[k].Columns); len(cells) != n {
-			cells = make([]array, n)
-		}
-		digests.add(d[:])
-		for i, c := range rows.Stored(k, raw) {
-			cells[i].add(c)
-			size += len(c)
-		}
-	})
-	flush()
-	return more
-}
-
-// insert is the statement for rows of a table, whose columns are arrays.
-func (s *rowStore) insert(k rows.Kind) string {
-	var into, of, arrays, names strings.Builder
-	for i, c := range rows.Tables[k].Columns {
-		kind, _, _ := strings.Cut(c.Type, " ")
-		fmt.Fprintf(&into, ", %s", quoted(c.Name))
-		fmt.Fprintf(&of, ", x.c%d::%s", i, kind)
-		fmt.Fprintf(&arrays, ", $%d::text[]", i+4)
-		fmt.Fprintf(&names, ", c%d", i)
-	}
-	return `INSERT INTO ` + s.part(k) + ` (state, since, digest` + into.String() + `) SELECT s.id, $2::bigint, x.d` + of.String() +
-		` FROM ` + s.table + ` s, unnest($3::bytea[]` + arrays.String() + `) AS x (d` + names.String() + `) WHERE s.name = $1`
-}
-
-// pruning are the requests that remove what ended before the days for which it is kept: what the writing that was the
-// latest then had not any more.
-func (s *rowStore) pruning(name []byte, yield func(request) bool) bool {
-	kept := `WITH kept AS (SELECT s.id AS state, max(v.number) AS number FROM ` + s.table + ` s JOIN ` + s.versions() + ` v ON v.state = s.id WHERE s.name = $1 AND v.time <= now() - make_interval(days => $2::int) GROUP BY s.id) DELETE FROM `
-	args := [][]byte{name, strconv.AppendInt(nil, int64(s.o.Days), 10)}
-	for k := range rows.Tables {
-		if !yield(request{sql: kept + s.part(rows.Kind(k)) + ` t USING kept WHERE t.state = kept.state AND t.until <= kept.number`, args: args}) {
-			return false
-		}
-	}
-	return yield(request{sql: kept + s.versions() + ` t USING kept WHERE t.state = kept.state AND t.number < kept.number`, args: args})
-}
-
 // Delete implements store.Store.
 func (s *rowStore) Delete(ctx context.Context, workspace string) error {
 	if err := store.Deletable(workspace); err != nil {
 		return err
 	}
-	args := [][]byte{[]byte(workspace), []byte(marker)}
-	const ours = `s.name = $1 AND (coalesce(s.data, '') = '' OR s.data = $2)`
+	args := [][]byte{[]byte(workspace), []byte(inRows)}
+	const ours = `s.name = $1 AND (coalesce(s.data, '') = '' OR starts_with(s.data, $2))`
 	var place []byte
 	requests := []request{begin("READ COMMITTED"), {sql: `SELECT left(data, 100) FROM ` + s.table + ` WHERE name = $1 FOR UPDATE`, args: args[:1], row: func(c [][]byte) { place = bytes.Clone(c[0]) }}}
-	for _, table := range append([]string{s.versions()}, s.part(rows.Objects), s.part(rows.Outputs), s.part(rows.Checks)) {
+	for _, table := range append([]string{s.versions(), s.resources()}, s.part(rows.Objects), s.part(rows.Outputs), s.part(rows.Checks)) {
 		requests = append(requests, request{sql: `DELETE FROM ` + table + ` t USING ` + s.table + ` s WHERE t.state = s.id AND ` + ours, args: args})
 	}
+	requests = append(requests, request{sql: `DELETE FROM ` + s.journals() + ` t USING ` + s.table + ` s WHERE t.workspace = s.name AND ` + ours, args: args})
 	requests = append(requests, request{sql: `DELETE FROM ` + s.table + ` s WHERE ` + ours, args: args}, request{sql: `COMMIT`})
 	err := s.use(ctx, func(conn *pgconn.PgConn) error {
 		err := batch(ctx, conn, slices.Values(requests))

@@ -9,6 +9,9 @@
 // Split joins what it has split, and compares. A document that cannot be made of rows (it is laid out otherwise, has
 // things in another order, or is no state at all) is not split, and is for the caller to keep whole.
 //
+// Two sums tell states apart without a document: each row has a Digest, of its cells as they are stored, and those of many
+// rows are added up (Sum), so that a writer moves the sum by what it adds and takes away.
+//
 // Tables has what each column is. Of what formats had before version 4 was settled ("each", "depends_on") nothing
 // needs a column: the reader of states (package state) leaves it out, and so does everything that writes one.
 package rows
@@ -60,7 +63,8 @@ const (
 	oCreateFirst
 	oSkipDestroy
 	oMore
-	oAddress // made of others: no part of what tells two rows apart
+	oResource // from here on made of others: no part of what tells two rows apart
+	oAddress
 	objectCells
 )
 
@@ -97,6 +101,7 @@ var Tables = [kinds]Table{
 		oCreateFirst:     {"create_before_destroy", "boolean NOT NULL", "Whether a replacement is created before it is destroyed."},
 		oSkipDestroy:     {"skip_destroy", "boolean NOT NULL", "Whether it is to be forgotten instead of destroyed."},
 		oMore:            {"more", "json", "Fields of the object that newer programs wrote."},
+		oResource:        {"resource", "text", "The address of the resource, without keys; NULL in rows of the first format."},
 		oAddress:         {"address", "text NOT NULL", "The address of the instance, as commands take it."},
 	}, "module, mode, type, name, key_kind, key_text, key_number, deposed"},
 	Checks: {"checks", "One row for each declaration with conditions.", []Column{

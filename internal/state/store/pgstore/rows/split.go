@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"math/bits"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/jsontext"
@@ -13,6 +14,46 @@ import (
 
 // Digest tells rows of one table apart by what is in them.
 type Digest [16]byte
+
+// Sum is that of the digests of any number of rows, modulo 2^128. It finds mistakes; those who change rows on purpose can
+// change it, too.
+type Sum [2]uint64
+
+// Add adds a row.
+func (s *Sum) Add(d Digest) {
+	var carry uint64
+	s[1], carry = bits.Add64(s[1], binary.BigEndian.Uint64(d[8:]), 0)
+	s[0], _ = bits.Add64(s[0], binary.BigEndian.Uint64(d[:8]), carry)
+}
+
+// Take takes a row away that was added.
+func (s *Sum) Take(d Digest) {
+	var borrow uint64
+	s[1], borrow = bits.Sub64(s[1], binary.BigEndian.Uint64(d[8:]), 0)
+	s[0], _ = bits.Sub64(s[0], binary.BigEndian.Uint64(d[:8]), borrow)
+}
+
+// Bytes is the sum as it is stored.
+func (s Sum) Bytes() []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, s[0]), s[1])
+}
+
+// SumOf is the sum that Bytes gave; what has another length is no sum.
+func SumOf(stored []byte) (s Sum, ok bool) {
+	if len(stored) != 16 {
+		return s, false
+	}
+	return Sum{binary.BigEndian.Uint64(stored), binary.BigEndian.Uint64(stored[8:])}, true
+}
+
+// ResourceOf is the resource of an object, by its address without keys; "" where the row does not say, and for other
+// rows.
+func ResourceOf(k Kind, cells [][]byte) string {
+	if k != Objects {
+		return ""
+	}
+	return string(cells[oResource])
+}
 
 // Split takes a document apart, and calls row with each of its rows; the cells are good until row returns. It reports
 // whether Joiner makes the very same document of the head and the rows. If it does not, they are good for nothing.
@@ -58,10 +99,11 @@ type splitter struct {
 	head  Head
 	odd   bool // rows cannot hold what is there
 
-	cells  [objectCells][]byte
-	header [oOwnProvider][]byte // those of the resource
-	last   [kinds][][]byte      // what tells the last row of a table apart
-	buf    []byte
+	cells   [objectCells][]byte
+	header  [oOwnProvider][]byte // those of the resource
+	address []byte               // of the resource, without keys
+	last    [kinds][][]byte      // what tells the last row of a table apart
+	buf     []byte
 }
 
 func (s *splitter) document() {
@@ -143,18 +185,39 @@ func (s *splitter) emit(k Kind, cells [][]byte, keys int) {
 	if s.again != nil {
 		s.again.Row(k, cells)
 	}
-	b := s.buf[:0]
-	for _, c := range cells {
+	var d Digest
+	d, s.buf = digestOf(k, cells, s.buf)
+	s.row(k, d, cells)
+}
+
+// DigestOf is the digest of a row, of cells as Split gives them or as they are stored.
+func DigestOf(k Kind, cells [][]byte) Digest {
+	d, _ := digestOf(k, cells, nil)
+	return d
+}
+
+// digestOf uses a buffer, and gives it back. The digests of the first format were those of the cells as documents have
+// them; of two formats no two digests are the same.
+func digestOf(k Kind, cells [][]byte, buf []byte) (Digest, []byte) {
+	b := append(buf[:0], 2, byte(k))
+	for i, c := range cells[:min(len(cells), int(oResource))] {
 		if c == nil {
-			b = append(b, 0)
+			b = append(b, 0xff, 0xff, 0xff, 0xff)
 			continue
 		}
-		b = binary.AppendUvarint(b, uint64(len(c))+1)
-		b = append(b, c...)
+		from := len(b)
+		switch column := &Tables[k].Columns[i]; {
+		case column.isJSON():
+			b = jsontext.AppendCompact(b, c)
+		case column.isFlag():
+			b = append(b, c[0]) // PostgreSQL spells true as t
+		default:
+			b = append(b, c...)
+		}
+		b = binary.BigEndian.AppendUint32(b, uint32(len(b)-from))
 	}
-	s.buf = b
 	sum := sha256.Sum256(b)
-	s.row(k, Digest(sum[:16]), cells)
+	return Digest(sum[:16]), b
 }
 
 // compare is the order of two rows: of numbers where the column is one, otherwise of bytes.
@@ -244,6 +307,7 @@ func (s *splitter) resource() {
 		}
 	})
 	h[oResourceMore] = closed(h[oResourceMore])
+	s.resourceAddress()
 	s.odd = s.odd || h[oMode] == nil || h[oType] == nil || h[oName] == nil || instances == nil
 	if s.Err != nil || s.odd {
 		return
@@ -266,6 +330,7 @@ func (s *splitter) instance() {
 	s.Object(func(key []byte) { s.field(string(key)) })
 	c[oMore] = closed(c[oMore])
 	s.odd = s.odd || c[oSchemaVersion] == nil || c[oSensitive] == nil
+	c[oResource] = s.address
 	s.emit(Objects, c[:oAddress], oDeposed+1)
 }
 
@@ -338,7 +403,44 @@ func Stored(k Kind, cells [][]byte) [][]byte {
 	return out
 }
 
-func (c Column) isJSON() bool { return c.Type[:4] == "json" }
+func (c *Column) isJSON() bool { return c.Type[:4] == "json" }
+
+func (c *Column) isFlag() bool { return c.Type[:4] == "bool" }
+
+// resourceAddress makes the address of the resource that is being read.
+func (s *splitter) resourceAddress() {
+	h := &s.header
+	a := s.address[:0]
+	if len(h[oModule]) > 0 {
+		a = append(withoutKeys(a, h[oModule]), '.')
+	}
+	if string(h[oMode]) == "data" {
+		a = append(a, "data."...)
+	}
+	s.address = append(append(append(a, h[oType]...), '.'), h[oName]...)
+}
+
+// withoutKeys appends the address of a module without what stands in brackets, where strings may have brackets, too.
+func withoutKeys(dst, module []byte) []byte {
+	depth, text := 0, false
+	for i := 0; i < len(module); i++ {
+		c := module[i]
+		switch {
+		case text && c == '\\':
+			i++
+		case c == '"':
+			text = !text
+		case text:
+		case c == '[':
+			depth++
+		case c == ']':
+			depth--
+		case depth == 0:
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}
 
 // address is that of an instance.
 func address(cells [][]byte) []byte {

@@ -1,0 +1,143 @@
+package changed
+
+import (
+	"maps"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/engine/enginetest"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state/store"
+)
+
+const root = `
+variable "v" {}
+variable "w" {}
+locals {
+  l = [var.v]
+  n = file("x")
+}
+provider "x" {
+  a = x_base.p.id
+}
+resource "y_one" "a" {
+  a = local.l
+}
+resource "y_one" "b" {
+  a = y_one.a.id
+}
+# about c
+resource "y_one" "c" {
+  a = 1
+}
+resource "y_one" "read" {
+  a = local.n
+}
+resource "y_base" "p" {}
+resource "x_base" "p" {
+  provider = y
+}
+resource "x_all" "d" {}
+data "y_data" "d" {
+  a = y_one.c.id
+}
+module "m" {
+  source   = "./m"
+  for_each = toset(["a"])
+  x        = var.w
+}
+output "o" {
+  value = [y_one.c.id, y_base.p.id]
+}
+`
+
+var files = map[string]string{"main.tf": root, "m/main.tf": "variable \"x\" {}\nresource \"y_one\" \"i\" {\n  a = var.x\n}\nresource \"y_one\" \"k\" {}\n"}
+
+// stamps are those of files, with values of variables, of which one has changed.
+func stamps(t *testing.T, files map[string]string, other string) *Stamps {
+	return New(Request{
+		Program: enginetest.Program(t, files),
+		Version: func(p addr.Provider) string {
+			if p.Type == other {
+				return "2"
+			}
+			return "1"
+		},
+		Variable: func(name string) string {
+			if name == other {
+				return "2"
+			}
+			return "1"
+		},
+	})
+}
+
+func TestReach(t *testing.T) {
+	edit := func(file, from, to string) map[string]string {
+		out := maps.Clone(files)
+		out[file] = strings.Replace(out[file], from, to, 1)
+		if out[file] == files[file] {
+			t.Fatal(from)
+		}
+		return out
+	}
+	was := stamps(t, files, "")
+	// What reads a file is always planned.
+	for _, c := range []struct {
+		what, other string
+		files       map[string]string
+		more, want  string
+	}{
+		{"nothing", "", files, "", ""},
+		{"a variable, through a local", "v", files, "", "y_one.a y_one.b"},
+		{"a variable of a module", "w", files, "", "module.m.y_one.i"},
+		{"a comment", "", edit("main.tf", "# about c", "# about c, and more"), "", ""},
+		{"a block", "", edit("main.tf", "a = 1", "a = 2"), "", "data.y_data.d y_base.p y_one.c"},
+		{"a block of a module", "", edit("m/main.tf", "y_one\" \"k\" {", "y_one\" \"k\" {\n  a = 1\n"), "", "module.m.y_one.k"},
+		{"a repetition", "", edit("main.tf", `toset(["a"])`, `toset(["b"])`), "", "module.m.y_one.i module.m.y_one.k"},
+		{"an output", "", edit("main.tf", "[y_one.c.id, y_base.p.id]", "[y_one.b.id]"), "", "y_one.b"},
+		{"what is declared no more", "", edit("main.tf", "resource \"x_all\" \"d\" {}\n", ""), "", "x_all.d"},
+		{"what is to be replaced", "", files, "x_all.d", "x_all.d"},
+		{"the version of a provider", "x", files, "", "x_all.d"},
+	} {
+		now := stamps(t, c.files, c.other)
+		r := &store.Review{Same: map[string]bool{}}
+		for name, s := range was.Known {
+			if !strings.HasPrefix(name, store.OutputStamp("")) {
+				r.Resources = append(r.Resources, name)
+			}
+			r.Same[name] = reflect.DeepEqual(s, now.Known[name])
+		}
+		var more []addr.Resource
+		if c.more != "" {
+			more = append(more, enginetest.Instance(t, c.more).Resource())
+		}
+		reach, err := now.Reach(r, more)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, target := range reach.Targets {
+			if target.String() != "y_one.read" {
+				got = append(got, target.String())
+			}
+		}
+		if s := strings.Join(got, " "); s != c.want || reach.Whole {
+			t.Errorf("%s: planned is %q, want %q", c.what, s, c.want)
+		}
+		p := &plan.Plan{Mode: plan.Normal, Part: reach.Part, Changed: true, Targets: reach.Targets}
+		for name := range now.Settled(p) {
+			if !strings.HasPrefix(name, store.OutputStamp("")) && !strings.Contains(" "+c.want+" ", " "+name+" ") {
+				t.Errorf("%s: %s is settled", c.what, name)
+			}
+		}
+	}
+	if reach, err := was.Reach(&store.Review{}, nil); err != nil || !reach.Whole {
+		t.Errorf("where nothing is known: %v %v", reach, err)
+	}
+	if got := was.Settled(&plan.Plan{Mode: plan.Normal, Targets: []addr.Target{{}}}); len(got) > 0 {
+		t.Errorf("after -target: %v", got)
+	}
+}

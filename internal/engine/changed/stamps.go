@@ -1,0 +1,125 @@
+package changed
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/state/store"
+)
+
+// Request says what there are to be stamps of.
+type Request struct {
+	Program *program.Program
+	// Variable gives what tells values of a root variable apart.
+	Variable func(name string) string
+	// Version is that of a provider; "" where it has none.
+	Version func(addr.Provider) string
+}
+
+// Stamps are those of a program: of all resources but ephemeral ones, and of root outputs.
+type Stamps struct {
+	Known   map[string]store.Stamp // by address without keys, or store.OutputStamp; those without a digest are not there
+	request Request
+	outputs map[string]bool
+	texts   texts
+	said    map[program.Decl]*said
+}
+
+// said is what the configuration says of a declaration.
+type said struct {
+	digest string
+	of     []string // the resources that it refers to, through values too; sorted
+	varies bool     // it may be another each time
+	done   bool
+}
+
+// New works out the stamps.
+func New(r Request) *Stamps {
+	m := &Stamps{Known: map[string]store.Stamp{}, request: r, outputs: map[string]bool{}, texts: texts{}, said: map[program.Decl]*said{}}
+	imported := map[addr.Resource]bool{}
+	for n := range r.Program.Nodes() {
+		for _, b := range n.Unit.Imports {
+			imported[b.Target(n.Config.Path)] = true
+		}
+	}
+	for _, d := range r.Program.Decls() {
+		name := stampName(d)
+		if name == "" {
+			continue
+		}
+		m.outputs[name] = d.Kind == program.Output
+		if s := m.say(d.ID); !s.varies && !(d.Kind == program.Resource && imported[d.Resource]) {
+			m.Known[name] = store.Stamp{Config: s.digest, Of: s.of}
+		}
+	}
+	return m
+}
+
+// stampName is the name of the stamp of a declaration; "" where it has none.
+func stampName(d *program.Declaration) string {
+	switch {
+	case d.Kind == program.Output && d.Module.IsRoot():
+		return store.OutputStamp(d.Name)
+	case d.Kind == program.Resource && d.Resource.Mode != addr.Ephemeral:
+		return d.Resource.String()
+	}
+	return ""
+}
+
+// of are the resources that a declaration refers to.
+func (m *Stamps) of(d program.Decl) []string { return m.say(d).of }
+
+// say works out what the configuration says of a declaration. One that is made from itself varies.
+func (m *Stamps) say(id program.Decl) *said {
+	if s := m.said[id]; s != nil {
+		s.varies = s.varies || !s.done
+		return s
+	}
+	s := &said{}
+	m.said[id] = s
+	d := m.request.Program.Decls()[id]
+	text, varies := m.text(d)
+	s.varies = varies
+	b := strconv.AppendQuote(nil, text)
+	of := map[string]bool{}
+	for _, ref := range m.request.Program.Refs(id) {
+		to := m.request.Program.Decls()[ref.To]
+		if name := stampName(to); name != "" && to.Kind == program.Resource {
+			b = strconv.AppendQuote(append(b, '='), name)
+			of[name] = true
+			continue
+		}
+		next := m.say(ref.To)
+		s.varies = s.varies || next.varies
+		b = append(append(b, ' '), next.digest...)
+		for _, name := range next.of {
+			of[name] = true
+		}
+	}
+	s.of, s.digest, s.done = slices.Sorted(maps.Keys(of)), string(store.Digest(b)), true
+	return s
+}
+
+// text is what stands in the configuration of a declaration, with the values of variables and the versions of
+// providers.
+func (m *Stamps) text(d *program.Declaration) (text string, varies bool) {
+	n := m.request.Program.NodeOf(d.ID)
+	if n == nil { // an implied configuration of a provider
+		return "provider " + m.request.Version(d.Provider.Provider), false
+	}
+	t := m.texts.of(n.Unit, m.request.Program.Def(d.ID))
+	text, varies = t.text, t.varies
+	switch {
+	case d.Kind == program.Provider:
+		text += "\x00" + m.request.Version(d.Provider.Provider)
+	case d.Kind == program.Variable && n.Parent == nil && !d.Var.Ephemeral:
+		text += "\x00" + m.request.Variable(d.Name)
+	case d.Kind == program.Variable && n.Parent != nil:
+		call := m.texts.of(n.Parent.Unit, n.Parent.Unit.Defs[n.Call])
+		text, varies = text+"\x00"+call.text, varies || call.varies
+	}
+	return text, varies
+}

@@ -1,0 +1,113 @@
+package changed
+
+import (
+	"cmp"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/lang/funcs"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+)
+
+// texts are what stands in files of the definitions of each unit: from where one begins to where the next one does. In
+// JSON, which has no such order, it is all of the file; what overrides others belongs to all of them.
+type texts map[*program.Unit]map[*program.Def]textOf
+
+type textOf struct {
+	text   string
+	varies bool
+}
+
+func (t texts) of(u *program.Unit, d *program.Def) textOf {
+	of, ok := t[u]
+	if !ok {
+		of = read(u)
+		t[u] = of
+	}
+	return of[d]
+}
+
+// read finds the texts of a unit.
+func read(u *program.Unit) map[*program.Def]textOf {
+	out, in := map[*program.Def]textOf{}, map[string][]*program.Def{}
+	for _, d := range u.Defs {
+		in[d.At.Filename] = append(in[d.At.Filename], d)
+	}
+	over := ""
+	for _, f := range u.Module.Files {
+		if overrides(f.Name) {
+			over += string(f.Bytes)
+		}
+	}
+	for _, f := range u.Module.Files {
+		for d, text := range cut(f, in[f.Name]) {
+			text += over
+			out[d] = textOf{text, varies(text)}
+		}
+	}
+	for _, d := range u.Defs {
+		if _, found := out[d]; !found {
+			out[d] = textOf{varies: true} // it stands in no file that is known
+		}
+	}
+	return out
+}
+
+func overrides(name string) bool {
+	base := strings.TrimSuffix(filepath.Base(name), ".json")
+	base = strings.TrimSuffix(base, filepath.Ext(base))
+	return base == "override" || strings.HasSuffix(base, "_override")
+}
+
+// cut takes a file apart. What follows the end of a block belongs to no definition.
+func cut(f config.File, defs []*program.Def) map[*program.Def]string {
+	out := map[*program.Def]string{}
+	slices.SortFunc(defs, func(a, b *program.Def) int { return cmp.Compare(a.At.Start.Byte, b.At.Start.Byte) })
+	for i, d := range defs {
+		from, to := d.At.Start.Byte, len(f.Bytes)
+		for _, next := range defs[i+1:] {
+			if next.At.Start.Byte > from {
+				to = next.At.Start.Byte
+				break
+			}
+		}
+		if filepath.Ext(f.Name) == ".json" || from > to {
+			from, to = 0, len(f.Bytes)
+		}
+		text := string(f.Bytes[from:to])
+		if end := strings.LastIndexByte(text, '}'); end >= 0 && d.Kind != program.Local {
+			text = text[:end+1]
+		}
+		out[d] = strings.TrimSpace(text)
+	}
+	return out
+}
+
+var calls = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([\pL_][\pL\pN_:-]*)\s*\(`) })
+
+var known = sync.OnceValue(func() map[string]bool {
+	out := map[string]bool{}
+	for _, name := range funcs.Names() {
+		out[name] = true
+	}
+	return out
+})
+
+// varies reports whether a text may mean something else each time: it calls a function that is not pure, or asks where
+// the program is.
+func varies(text string) bool {
+	if strings.Contains(text, "path.cwd") {
+		return true
+	}
+	for _, m := range calls().FindAllStringSubmatch(text, -1) {
+		name := strings.TrimPrefix(m[1], "core::")
+		if known()[name] && !funcs.Pure(name) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,44 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// Journaler is a store that keeps what runs record while they go on, for those that are lost with their disk.
+type Journaler interface {
+	// Note adds to what the run has recorded that has the lock of a workspace, from a position on: bytes that are there
+	// already may come again. Without data it says that the run goes on, which it has to every LifeSign.
+	Note(ctx context.Context, workspace string, at int64, data []byte) error
+	// Lost gives what runs have recorded that ended and have not dropped it. The caller has a lock. It waits for a sign
+	// of life of those whose connection is gone.
+	Lost(ctx context.Context, workspace string) ([]LostJournal, error)
+	// Drop removes what a run has recorded: "" for the one that has the lock.
+	Drop(ctx context.Context, workspace, run string) error
+}
+
+// LifeSign is how often a run shows that it goes on although it records nothing.
+const LifeSign = 2 * time.Second
+
+// LostJournal is what a run has recorded.
+type LostJournal struct {
+	Run  string // names it, for Drop
+	Data []byte
+}
+
+// LostJournals asks a store for them as often as it may be asked; of one that keeps none there are none.
+func LostJournals(ctx context.Context, s Store, workspace string) (list []LostJournal, err error) {
+	j, ok := As[Journaler](s)
+	if !ok {
+		return nil, nil
+	}
+	var t Tries
+	if c, ok := As[*careful](s); ok {
+		t = c.tries
+	}
+	err = t.Do(ctx, func() error {
+		list, err = j.Lost(ctx, workspace)
+		return err
+	})
+	return list, err
+}

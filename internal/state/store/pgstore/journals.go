@@ -1,0 +1,127 @@
+package pgstore
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/lethe-iac/lethe/internal/state/store"
+)
+
+// What runs record stands in rows of bytes, each with its position: a row that was sent again, because there was no
+// answer, is there twice. A run goes by the ID of its lock. It goes on as long as a session of it lives (claims.go); one
+// that had the state for itself has ended when another has a lock.
+
+// own is the ID of the lock of this process, and the session; "" if it has none.
+func (s *rowStore) own(workspace string) (id, session string) {
+	s.locks.Lock()
+	defer s.locks.Unlock()
+	h := s.held[workspace]
+	if h == nil {
+		return "", ""
+	}
+	if session = "0"; h.joined != nil {
+		session = h.joined.session
+	}
+	return h.who.ID, session
+}
+
+// Note implements store.Journaler.
+func (s *rowStore) Note(ctx context.Context, workspace string, at int64, data []byte) error {
+	id, session := s.own(workspace)
+	if id == "" {
+		return errors.New("the state is not locked")
+	}
+	if data == nil {
+		_, err := s.do(ctx, `UPDATE `+s.journals()+` SET seen = now() WHERE workspace = $1 AND run = $2 AND position = 0`, workspace, id)
+		return err
+	}
+	return s.use(ctx, func(conn *pgconn.PgConn) error {
+		return batch(ctx, conn, slices.Values([]request{{
+			sql:  `INSERT INTO ` + s.journals() + ` (workspace, run, session, position, data) VALUES ($1, $2, $3::int, $4::bigint, $5::bytea)`,
+			args: [][]byte{[]byte(workspace), []byte(id), []byte(session), strconv.AppendInt(nil, at, 10), data}, arrays: 1,
+		}}))
+	})
+}
+
+// Lost implements store.Journaler. A run whose connection broke goes on, and shows that; one that has been silent for three
+// times as long as it may is no more.
+func (s *rowStore) Lost(ctx context.Context, workspace string) ([]store.LostJournal, error) {
+	first := map[string]int64{}
+	for {
+		all, err := s.silent(ctx, workspace)
+		if err != nil {
+			return nil, err
+		}
+		var out []store.LostJournal
+		unsure := false
+		for _, j := range all {
+			seen, before := first[j.Run]
+			switch {
+			case before && seen != j.seen: // it goes on
+				continue
+			case j.silence > 3*store.LifeSign:
+				out = append(out, j.LostJournal)
+			default:
+				unsure = true
+			}
+			first[j.Run] = j.seen
+		}
+		if !unsure {
+			return out, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(store.LifeSign / 4):
+		}
+	}
+}
+
+// silentRun is a run without a connection.
+type silentRun struct {
+	store.LostJournal
+	seen    int64 // when it showed last that it goes on, in microseconds
+	silence time.Duration
+}
+
+func (s *rowStore) silent(ctx context.Context, workspace string) ([]silentRun, error) {
+	id, _ := s.own(workspace)
+	var out []silentRun
+	err := s.use(ctx, func(conn *pgconn.PgConn) error {
+		out = nil
+		return batch(ctx, conn, slices.Values([]request{{
+			sql: `SELECT j.run, j.position, j.data, (extract(epoch FROM j.seen) * 1000000)::bigint, (extract(epoch FROM now() - j.seen) * 1000000)::bigint FROM ` + s.journals() + ` j WHERE j.workspace = $1 AND j.run <> $2 AND NOT EXISTS (SELECT FROM pg_locks l
+WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND l.classid::bigint = ` + lives + ` AND l.objid::bigint IN
+(SELECT k.session FROM ` + s.journals() + ` k WHERE k.run = j.run UNION ALL SELECT c.session FROM ` + s.claims() + ` c WHERE c.who::json->>'ID' = j.run)) ORDER BY j.run, j.position, j.id`,
+			args: [][]byte{[]byte(workspace), []byte(id)}, binary: true, row: func(c [][]byte) {
+				if n := len(out); n == 0 || out[n-1].Run != string(c[0]) {
+					out = append(out, silentRun{LostJournal: store.LostJournal{Run: string(c[0])}})
+				}
+				j := &out[len(out)-1]
+				if seen := int64(binary.BigEndian.Uint64(c[3])); seen > j.seen {
+					j.seen, j.silence = seen, time.Duration(binary.BigEndian.Uint64(c[4]))*time.Microsecond
+				}
+				if at := binary.BigEndian.Uint64(c[1]); at <= uint64(len(j.Data)) && at+uint64(len(c[2])) > uint64(len(j.Data)) {
+					j.Data = append(j.Data[:at], c[2]...)
+				}
+			},
+		}}))
+	})
+	return out, s.shape(err)
+}
+
+// Drop implements store.Journaler.
+func (s *rowStore) Drop(ctx context.Context, workspace, run string) error {
+	if run == "" {
+		if run, _ = s.own(workspace); run == "" {
+			return nil
+		}
+	}
+	_, err := s.do(ctx, `DELETE FROM `+s.journals()+` WHERE workspace = $1 AND run = $2`, workspace, run)
+	return err
+}

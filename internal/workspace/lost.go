@@ -1,0 +1,150 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/disk"
+	"github.com/lethe-iac/lethe/internal/state/journal"
+	"github.com/lethe-iac/lethe/internal/state/store"
+)
+
+// A store that keeps journals (store.Journaler) has a copy of what the file has, from before the records of each batch are
+// over. So what a run did that is gone with its disk comes in with the next command that takes the lock, wherever that
+// is. The file comes first: it may have what others recorded after the run was lost.
+
+// copying is where the journal of this command is copied to; nil: nowhere.
+func (s *State) copying() *copied {
+	j, ok := store.As[store.Journaler](s.req.Store)
+	if !ok || s.release == nil || s.req.Looks || sealing(s.req.Store) != nil {
+		return nil
+	}
+	return &copied{st: j, name: s.req.Name}
+}
+
+// lost are the journals in the store of runs that are no more.
+func (s *State) lost(ctx context.Context) ([]store.LostJournal, error) {
+	if s.release == nil || sealing(s.req.Store) != nil {
+		return nil, nil
+	}
+	return store.LostJournals(ctx, s.req.Store, s.req.Name)
+}
+
+// recoverLost takes in what these have.
+func (s *State) recoverLost(ctx context.Context) bool {
+	all, err := s.lost(ctx)
+	if err != nil {
+		s.env.Bag.Add(diag.Errorf("Failed to read the journal", "%s.", err))
+		return false
+	}
+	for _, j := range all {
+		if !s.recoverOne(ctx, j) {
+			return false
+		}
+	}
+	return true
+}
+
+// recoverOne takes in one journal, unless another command is about to: it then has what that changed.
+func (s *State) recoverOne(ctx context.Context, j store.LostJournal) bool {
+	r, err := journal.Replay(j.Data, s.snapshot, nil)
+	switch {
+	case errors.Is(err, journal.ErrNothing), err == nil && s.taken.same(r.Header):
+		return s.drop(ctx, j)
+	case err != nil:
+		return s.putAside(ctx, j, err)
+	case s.req.Looks:
+		report(r, s.env.Bag)
+		s.snapshot = r.Snapshot
+		return true
+	}
+	if len(r.Objects) > 0 && s.shared != nil {
+		done, ok := s.mayRecover(ctx, r)
+		defer done()
+		if !ok {
+			return true
+		}
+		if left, err := s.lost(ctx); err != nil || !has(left, j.Run) {
+			return err == nil
+		}
+		if r, err = journal.Replay(j.Data, s.snapshot, nil); err != nil {
+			return s.putAside(ctx, j, err)
+		}
+	}
+	report(r, s.env.Bag)
+	if next, changed := state.Next(s.snapshot, r.Snapshot, s.env.Version); changed && !r.Written && !s.Put(next) {
+		return false
+	}
+	notes := &s.record.notes
+	notes.Unknown, notes.Leases = append(notes.Unknown, r.Unknown...), append(notes.Leases, r.Leases...)
+	if len(r.Refused) > 0 {
+		return s.putAside(ctx, j, nil)
+	}
+	if !s.drop(ctx, j) {
+		return false
+	}
+	var ok bool
+	s.snapshot, s.version, ok = s.read(ctx)
+	return ok
+}
+
+// mayRecover is claimRecovered without an error where another has these parts.
+func (s *State) mayRecover(ctx context.Context, r *journal.Recovery) (done func(), ok bool) {
+	p := recovered(r)
+	if s.shared.member.Claim(ctx, p) != nil {
+		return func() {}, false
+	}
+	return s.claimRecovered(ctx, r)
+}
+
+func has(list []store.LostJournal, run string) bool {
+	for _, j := range list {
+		if j.Run == run {
+			return true
+		}
+	}
+	return false
+}
+
+// drop removes a journal whose changes are in the state.
+func (s *State) drop(ctx context.Context, j store.LostJournal) bool {
+	st, _ := store.As[store.Journaler](s.req.Store)
+	if s.req.Looks {
+		return true
+	}
+	if err := st.Drop(ctx, s.req.Name, j.Run); err != nil {
+		s.env.Bag.Add(diag.Errorf("Failed to take in the journal", "%s.", err))
+		return false
+	}
+	return true
+}
+
+// putAside keeps a journal in a file that cannot be taken in, or not all of it, which was reported if it is no error.
+func (s *State) putAside(ctx context.Context, j store.LostJournal, why error) bool {
+	if s.req.Looks {
+		return true
+	}
+	path := s.record.path
+	err := s.env.MakeData()
+	if err == nil {
+		err = disk.Replace(s.env.FS, path, j.Data)
+	}
+	if err == nil {
+		path, err = journal.Aside(s.env.FS, path)
+	}
+	if err != nil {
+		s.env.Bag.Add(diag.Errorf("Failed to take in the journal", "%s.", err))
+		return false
+	}
+	if why != nil {
+		s.env.Bag.Add(diag.Warningf("Journal of another state", "In the store there was a journal of an earlier run that does not belong to the state: %s. It was kept as %s.", why, path))
+		var mismatch *journal.MismatchError
+		if errors.As(why, &mismatch) {
+			reportLeases(mismatch.Leases, s.env.Bag)
+			s.record.notes.Leases = append(s.record.notes.Leases, mismatch.Leases...)
+		}
+	}
+	return s.drop(ctx, j)
+}

@@ -1,0 +1,275 @@
+package stores
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// drawn is a configuration that is drawn, and edited, at random.
+type drawn struct {
+	*rand.Rand
+	resources map[int]*drawnResource
+	locals    [3]string
+	variables [4]int
+	module    int // how many instances; negative: it is not called
+	inner     [2]int
+	argument  string
+	outputs   map[int]string
+	moved     string
+	comment   int
+}
+
+type drawnResource struct {
+	repeat, n, literal int
+	refs               []string
+	trigger            string
+}
+
+func draw(seed uint64) *drawn {
+	d := &drawn{Rand: rand.New(rand.NewPCG(seed, 1)), resources: map[int]*drawnResource{}, outputs: map[int]string{}, argument: "var.v0"}
+	for i := range 3 {
+		d.locals[i] = fmt.Sprintf("var.v%d", i)
+	}
+	for i := range 6 {
+		d.resources[i] = &drawnResource{}
+		d.edit()
+	}
+	return d
+}
+
+// value is an expression that a resource may use: only what comes before it, so that there are no cycles.
+func (d *drawn) value(before int) string {
+	var all []string
+	for i := range d.locals {
+		all = append(all, fmt.Sprintf("var.v%d", i), fmt.Sprintf("local.l%d", i), fmt.Sprint(d.IntN(3)))
+	}
+	for _, i := range slices.Sorted(maps.Keys(d.resources)) {
+		if i < before {
+			all = append(all, fmt.Sprintf("terraform_data.r%d", i))
+		}
+	}
+	if before > 3 && d.module >= 0 {
+		all = append(all, "values(module.m)[*].o")
+	}
+	return all[d.IntN(len(all))]
+}
+
+// edit changes one thing.
+func (d *drawn) edit() {
+	i := d.IntN(7)
+	r := d.resources[i]
+	d.moved = ""
+	switch n := d.IntN(14); {
+	case n < 3:
+		d.variables[d.IntN(len(d.variables))]++
+	case n == 3:
+		d.comment++
+	case n == 4:
+		d.module = d.IntN(4) - 1
+	case n == 5:
+		d.inner[d.IntN(2)]++
+	case n == 6:
+		d.argument = []string{"var.v1", "local.l0", "terraform_data.r0"}[d.IntN(3)]
+	case n == 7:
+		d.outputs[d.IntN(2)] = d.value(10)
+	case n == 8 && r != nil:
+		delete(d.resources, i)
+		if j := d.IntN(7); d.resources[j] == nil && d.IntN(2) == 0 {
+			d.resources[j], d.moved = r, fmt.Sprintf("moved {\n  from = terraform_data.r%d\n  to = terraform_data.r%d\n}\n", i, j)
+			r.refs = nil
+		}
+	case r == nil:
+		d.resources[i] = &drawnResource{literal: d.IntN(3)}
+	case n == 9:
+		r.repeat, r.n = d.IntN(3), d.IntN(4)
+	case n == 10:
+		r.trigger = fmt.Sprintf("var.v%d", d.IntN(len(d.variables)))
+	case n == 11:
+		r.refs = nil
+	case n == 12:
+		r.refs = append(r.refs, d.value(i))
+	default:
+		r.literal++
+	}
+}
+
+// files are those of the configuration. What is not there any more is referred to by no one.
+func (d *drawn) files() map[string]string {
+	var b strings.Builder
+	fill := func(expr string) string {
+		var i int
+		if n, _ := fmt.Sscanf(expr, "terraform_data.r%d", &i); n == 1 {
+			switch r := d.resources[i]; {
+			case r == nil:
+				return "null"
+			case r.repeat == 0:
+				return expr + ".id"
+			case r.repeat == 1:
+				return expr + "[*].output"
+			}
+			return "values(" + expr + ")[*].id"
+		}
+		if strings.Contains(expr, "module.m") && d.module < 0 {
+			return "null"
+		}
+		return expr
+	}
+	for i, v := range d.variables {
+		fmt.Fprintf(&b, "variable \"v%d\" {\n  default = 0\n}\n", i)
+		_ = v
+	}
+	b.WriteString(strings.Repeat("# more\n", d.comment) + "locals {\n")
+	for i, l := range d.locals {
+		fmt.Fprintf(&b, "  l%d = [%s]\n", i, fill(l))
+	}
+	b.WriteString("}\n")
+	for _, i := range slices.Sorted(maps.Keys(d.resources)) {
+		r := d.resources[i]
+		fmt.Fprintf(&b, "resource \"terraform_data\" \"r%d\" {\n", i)
+		switch r.repeat {
+		case 1:
+			fmt.Fprintf(&b, "  count = %d\n", r.n)
+		case 2:
+			fmt.Fprintf(&b, "  for_each = toset([for i in range(%d + var.v3) : tostring(i)])\n", r.n)
+		}
+		fmt.Fprintf(&b, "  input = [%d", r.literal)
+		for _, ref := range r.refs {
+			b.WriteString(", " + fill(ref))
+		}
+		b.WriteString("]\n")
+		if r.trigger != "" {
+			fmt.Fprintf(&b, "  triggers_replace = %s\n", r.trigger)
+		}
+		b.WriteString("}\n")
+	}
+	if d.module >= 0 {
+		fmt.Fprintf(&b, "module \"m\" {\n  source = \"./m\"\n  for_each = toset([for i in range(%d) : tostring(i)])\n  x = %s\n}\n", d.module, fill(d.argument))
+	}
+	for _, i := range slices.Sorted(maps.Keys(d.outputs)) {
+		fmt.Fprintf(&b, "output \"o%d\" {\n  value = %s\n}\n", i, fill(d.outputs[i]))
+	}
+	b.WriteString(d.moved)
+	values := ""
+	for i, v := range d.variables {
+		values += fmt.Sprintf("v%d = %d\n", i, v)
+	}
+	return map[string]string{"drawn.tf": b.String(), "terraform.tfvars": values, "m/main.tf": fmt.Sprintf(
+		"variable \"x\" {}\nresource \"terraform_data\" \"a\" {\n  input = [var.x, %d]\n  triggers_replace = %d\n}\nresource \"terraform_data\" \"b\" {\n  count = 2\n  input = [terraform_data.a.id, %d]\n}\noutput \"o\" {\n  value = terraform_data.b[*].id\n}\n", d.inner[0], d.inner[0]/2, d.inner[1])}
+}
+
+// planned is what a plan with these flags would do: actions by address, of outputs too.
+func (u *directory) planned(flags ...string) (changes, outputs map[string]string, part bool) {
+	u.Helper()
+	part = strings.Contains(u.run(0, append([]string{"plan", "-out=p"}, flags...)...), "Planning for what changed")
+	var p struct {
+		Changes []struct {
+			Address, Deposed string
+			Change           struct{ Actions []string }
+		} `json:"resource_changes"`
+		Outputs map[string]struct{ Actions []string } `json:"output_changes"`
+	}
+	text, err := u.cmd("show", "-json", "p").Output()
+	check(u.T, err)
+	check(u.T, json.Unmarshal(text, &p))
+	changes, outputs = map[string]string{}, map[string]string{}
+	for _, c := range p.Changes {
+		if a := strings.Join(c.Change.Actions, "+"); a != "no-op" {
+			changes[c.Address+" "+c.Deposed] = a
+		}
+	}
+	for name, o := range p.Outputs {
+		if a := strings.Join(o.Actions, "+"); a != "no-op" {
+			outputs[name] = a
+		}
+	}
+	return changes, outputs, part
+}
+
+// TestChanged: a plan of what changed is the plan of everything, where nothing changed outside. LETHE_LONG=1 does more.
+func TestChanged(t *testing.T) {
+	ours, err := lethe()
+	check(t, err)
+	port := startPostgres(t)
+	seeds, steps := 2, 10
+	if os.Getenv("LETHE_LONG") != "" {
+		seeds, steps = 10, 40
+	}
+	smaller, some := 0, 0
+	for seed := range seeds {
+		d := draw(uint64(seed))
+		u := newDirectory(t, ours, rowsPlace(port, fmt.Sprintf("changed %d", seed)))
+		u.configure(rowsPlace(port, fmt.Sprintf("changed %d", seed)).backend)
+		check(t, os.Mkdir(filepath.Join(u.dir, "m"), 0o700))
+		write := func() {
+			for name, text := range d.files() {
+				check(t, os.WriteFile(filepath.Join(u.dir, name), []byte(text), 0o600))
+			}
+			u.run(0, "init")
+		}
+		write()
+		u.run(0, "apply", "-auto-approve")
+		for step := range steps {
+			for range 1 + d.IntN(3) {
+				d.edit()
+			}
+			write()
+			full, outputs, _ := u.planned("-refresh=false", "-changed=false")
+			part, partOutputs, isPart := u.planned("-refresh=false")
+			if len(full) > 0 {
+				some++
+			}
+			if !maps.Equal(full, part) {
+				t.Errorf("seed %d, step %d: all of it is %v, what changed is %v\n%s", seed, step, full, part, d.files()["drawn.tf"])
+			}
+			for name, action := range outputs {
+				if action == "delete" {
+					delete(outputs, name) // goes with the next plan of everything
+				}
+			}
+			if !maps.Equal(outputs, partOutputs) {
+				t.Errorf("seed %d, step %d: outputs: all of it is %v, what changed is %v\n%s", seed, step, outputs, partOutputs, d.files()["drawn.tf"])
+			}
+			if isPart {
+				smaller++
+			}
+			u.step(d.Rand)
+		}
+	}
+	if t.Logf("%d plans with changes, %d plans of a part of the state", some, smaller); smaller < seeds*steps/4 {
+		t.Error("hardly a plan was of a part")
+	}
+}
+
+// step does something to the state.
+func (u *directory) step(r *rand.Rand) {
+	u.Helper()
+	text, err := u.cmd("state", "list").Output()
+	check(u.T, err)
+	list := strings.Fields(string(text))
+	one := ""
+	if len(list) > 0 {
+		one = list[r.IntN(len(list))]
+	}
+	switch n := r.IntN(10); {
+	case n < 2:
+		u.run(0, "apply", "-auto-approve", "-changed=false")
+	case n == 2:
+		u.run(0, "apply", "p")
+	case n == 3 && one != "":
+		u.run(0, "state", "rm", one)
+	case n == 4 && one != "":
+		u.run(0, "taint", one)
+	case n == 5 && one != "":
+		u.run(0, "apply", "-auto-approve", "-target="+one)
+	case n == 6:
+	default:
+		u.run(0, "apply", "-auto-approve", "-changed")
+	}
+}

@@ -1,0 +1,72 @@
+package stores
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestLostMachine: what a run did that is gone with its directory comes in with the next command that changes something,
+// wherever that is; also of the first run of all.
+func TestLostMachine(t *testing.T) {
+	port := startPostgres(t)
+	s := newShop(t, port, "lost machine")
+	journals := func(want string) {
+		t.Helper()
+		if got := query(t, port, `SELECT count(DISTINCT run) FROM "lost machine".states_journals`); got != want {
+			t.Errorf("there are %s journals, want %s", got, want)
+		}
+	}
+	s.directory().run(0, args("0", "1")...)
+	s.directory().run(0, args("1", "1")...)
+	journals("0")
+	gone := s.directory()
+	cmd, _, _ := s.hold(gone, "2", "1")
+	journals("1")
+	if out := s.directory().run(0, args("0", "2")...); strings.Contains(out, "Recovered") {
+		t.Errorf("the journal of a run that goes on was taken in:\n%s", out)
+	}
+	check(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	check(t, os.RemoveAll(gone.dir))
+	time.Sleep(300 * time.Millisecond) // until the server knows
+	journals("1")
+	if out := s.directory().run(0, "plan", "-target=module.m[\"3\"]"); !strings.Contains(out, "Recovered an interrupted run") {
+		t.Errorf("a plan does not know of it:\n%s", out)
+	}
+	journals("1")
+	u := s.directory()
+	if out := u.run(0, args("0", "3")...); !strings.Contains(out, "Recovered an interrupted run") {
+		t.Errorf("another command does not take it in:\n%s", out)
+	}
+	journals("0")
+	if list := u.run(0, "state", "list"); !strings.Contains(list, "module.m[\"2\"].terraform_data.a") {
+		t.Errorf("it is not in the state:\n%s", list)
+	}
+	// A run that is killed and goes on in its own directory takes in what the file has, once.
+	d := s.directory()
+	cmd, _, done := s.hold(d, "3", "1")
+	check(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	done()
+	time.Sleep(300 * time.Millisecond)
+	if out := d.run(0, args("3", "1")...); strings.Count(out, "Recovered an interrupted run") != 1 || strings.Contains(out, "another state") {
+		t.Errorf("taken in:\n%s", out)
+	}
+	journals("0")
+	// Of a state that is not there yet.
+	first := rowsPlace(port, "lost first")
+	n := newDirectory(t, s.program, first)
+	cmd, done = n.holding("1")
+	check(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	done()
+	time.Sleep(300 * time.Millisecond)
+	if out := newDirectory(t, s.program, first).run(0, "apply", "-auto-approve", "-var", "v=1"); strings.Contains(out, "another state") {
+		t.Errorf("the first run:\n%s", out)
+	}
+	if out := n.run(0, "apply", "-auto-approve", "-var", "v=1"); strings.Contains(out, "another state") {
+		t.Errorf("in its own directory:\n%s", out)
+	}
+}
