@@ -107,16 +107,16 @@ var titles = map[plan.Action]heading{
 
 // title is the first line above a change.
 func title(c *plan.Change, o Options, drift bool) heading {
-	name := escapeLine(c.Object.String())
+	name := EscapeLine(c.Object.String())
 	h := titles[c.Action]
 	still := c.Action == plan.NoOp
 	switch {
 	case drift && c.Action == plan.Delete:
 		h = heading{text: " has been ", loud: "deleted"}
 	case still && moved(c) && drift:
-		return heading{bold: escapeLine(c.Was.String()), text: " has moved to " + name}
+		return heading{bold: EscapeLine(c.Was.String()), text: " has moved to " + name}
 	case still && moved(c):
-		return heading{bold: escapeLine(c.Was.String()), text: " has moved to " + o.paint(name, bold)}
+		return heading{bold: EscapeLine(c.Was.String()), text: " has moved to " + o.paint(name, bold)}
 	case drift:
 		h = heading{text: " has changed"}
 	case c.Action == plan.Forget:
@@ -139,7 +139,7 @@ func remarks(c *plan.Change, o Options, drift bool) []string {
 	var out []string
 	add := func(when bool, format string, a ...any) {
 		if when {
-			out = append(out, escapeLine(fmt.Sprintf("("+format+")", a...)))
+			out = append(out, EscapeLine(fmt.Sprintf("("+format+")", a...)))
 		}
 	}
 	from := fmt.Sprintf("moved from %s", c.Was)

@@ -66,9 +66,9 @@ func compactWarnings(groups []gathered, o Options) string {
 func shortPlace(d diag.Diagnostic) string {
 	switch {
 	case d.Subject != nil && d.Subject.Filename != "":
-		return fmt.Sprintf("on %s line %d", escapeLine(d.Subject.Filename), d.Subject.Start.Line)
+		return fmt.Sprintf("on %s line %d", EscapeLine(d.Subject.Filename), d.Subject.Start.Line)
 	case d.Address != "":
-		return "with " + escapeLine(d.Address)
+		return "with " + EscapeLine(d.Address)
 	}
 	return ""
 }
@@ -152,7 +152,7 @@ func (t *diagText) place(d diag.Diagnostic) {
 
 // source shows a place: "  on main.tf line 1, in block:" and its lines.
 func (t *diagText) source(word string, subject diag.Range, context *diag.Range) {
-	head := fmt.Sprintf("  %s %s line %d", word, escapeLine(subject.Filename), subject.Start.Line)
+	head := fmt.Sprintf("  %s %s line %d", word, EscapeLine(subject.Filename), subject.Start.Line)
 	s, ok := t.o.Sources.Snippet(subject, context)
 	if !ok {
 		t.line(head + ":")
@@ -160,7 +160,7 @@ func (t *diagText) source(word string, subject diag.Range, context *diag.Range) 
 		return
 	}
 	if s.Context != "" {
-		head += ", in " + escapeLine(s.Context)
+		head += ", in " + EscapeLine(s.Context)
 	}
 	t.line(head + ":")
 	at := 0

@@ -19,8 +19,8 @@ func escape(s string) string {
 	return escapeRunes(s, func(r rune) bool { return r != '\n' && r != '\t' && isControl(r) })
 }
 
-// escapeLine makes text safe that must stay on one line.
-func escapeLine(s string) string { return escapeRunes(s, isControl) }
+// EscapeLine makes text safe that must stay on one line.
+func EscapeLine(s string) string { return escapeRunes(s, isControl) }
 
 // isControl reports whether a terminal obeys a rune.
 func isControl(r rune) bool { return r < 0x20 || r == 0x7f || jsondoc.Unsafe(r) }

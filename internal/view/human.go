@@ -77,7 +77,7 @@ func (h *Human) Tell(e event.Event) {
 	case event.ProvisionStarted:
 		h.line(h.o.about(e.Object, fmt.Sprintf("Provisioning with '%s'...", e.Type)))
 	case event.ProvisionOutput:
-		h.line(h.o.paint(fmt.Sprintf("%s (%s):", escapeLine(e.Object.String()), e.Type), bold) + " " + h.o.free(e.Line))
+		h.line(h.o.paint(fmt.Sprintf("%s (%s):", EscapeLine(e.Object.String()), e.Type), bold) + " " + h.o.free(e.Line))
 	case event.ProvisionDone:
 	case event.Summary:
 		h.summary(e)
@@ -200,9 +200,9 @@ func (h *Human) next(saved string) string {
 	case saved == "":
 		return rule + fmt.Sprintf("\nNote: You didn't use the -out option to save this plan, so %s can't\nguarantee to take exactly these actions if you run \"%s apply\" now.\n", h.o.product(), h.o.command())
 	case h.o.Automation:
-		return rule + fmt.Sprintf("\nSaved the plan to: %s\n", escapeLine(saved))
+		return rule + fmt.Sprintf("\nSaved the plan to: %s\n", EscapeLine(saved))
 	}
-	return rule + fmt.Sprintf("\nSaved the plan to: %s\n\nTo perform exactly these actions, run the following command to apply:\n    %s apply %s\n", escapeLine(saved), h.o.command(), quote(saved))
+	return rule + fmt.Sprintf("\nSaved the plan to: %s\n\nTo perform exactly these actions, run the following command to apply:\n    %s apply %s\n", EscapeLine(saved), h.o.command(), quote(saved))
 }
 
 // writerFunc is a writer of text.

@@ -33,7 +33,7 @@ var vocabulary = map[event.Op]words{
 
 // about is a line about an object.
 func (o Options) about(object addr.Object, text string) string {
-	return o.paint(escapeLine(object.String())+": "+o.free(text), bold)
+	return o.paint(EscapeLine(object.String())+": "+o.free(text), bold)
 }
 
 // ident is what identifies an object, as lines end with it.
@@ -44,7 +44,7 @@ func ident(key, value string) string {
 	if key == "" {
 		key = "id"
 	}
-	return " [" + key + "=" + escapeLine(value) + "]"
+	return " [" + key + "=" + EscapeLine(value) + "]"
 }
 
 func (o Options) started(e event.Started) string {
@@ -60,7 +60,7 @@ func (o Options) started(e event.Started) string {
 
 func (o Options) done(e event.Done) string {
 	if e.Op == event.Import && o.Importing {
-		return o.paint(escapeLine(e.Object.String())+": Import prepared!", bold, green) + "\n  Prepared " + escapeLine(e.Object.Type) + " for import"
+		return o.paint(EscapeLine(e.Object.String())+": Import prepared!", bold, green) + "\n  Prepared " + EscapeLine(e.Object.Type) + " for import"
 	}
 	text := vocabulary[e.Op].ends
 	switch e.Op {
@@ -112,7 +112,7 @@ func notBegunText(e event.Summary) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Not begun: %s, since what they need failed, or the run was stopped.", diag.Counted(n, "resource instance", "resource instances"))
 	for _, o := range e.NotBegun[:min(n, mostNotBegun)] {
-		b.WriteString("\n  - " + escapeLine(o.String()))
+		b.WriteString("\n  - " + EscapeLine(o.String()))
 	}
 	if n > mostNotBegun {
 		fmt.Fprintf(&b, "\n  … and %d more", n-mostNotBegun)

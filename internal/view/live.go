@@ -152,7 +152,7 @@ func (l *live) loading(all []*move, now time.Time) []string {
 			rows = append(rows, l.row(fmt.Sprintf("  … and %d more", len(all)-i), "", dim))
 			break
 		}
-		rows = append(rows, l.row("  "+escapeLine(m.name), m.progress(now), ""))
+		rows = append(rows, l.row("  "+EscapeLine(m.name), m.progress(now), ""))
 	}
 	return append(rows, l.row(fmt.Sprintf("%d/%d downloaded", l.loaded, l.loaded+len(all)), together(all).progress(now), bold))
 }
@@ -172,7 +172,7 @@ func (l *live) rows(ops []*op, now time.Time) []string {
 	})
 	var rows []string
 	for _, o := range shown {
-		rows = append(rows, l.row(fmt.Sprintf("  %s: %s", escapeLine(o.object.String()), o.words().still), seconds(max(now.Sub(o.began), 0)), ""))
+		rows = append(rows, l.row(fmt.Sprintf("  %s: %s", EscapeLine(o.object.String()), o.words().still), seconds(max(now.Sub(o.began), 0)), ""))
 	}
 	if more := len(ops) - len(shown); more > 0 {
 		rows = append(rows, l.row(fmt.Sprintf("  … and %d more", more), "", dim))
@@ -187,7 +187,7 @@ func (l *live) held(ops []*op, now time.Time) string {
 	for _, o := range ops {
 		took := now.Sub(o.began)
 		if n := l.queue.Behind(o.object, goesDown(o.op)); counted(o.op) && n > most && took >= time.Second {
-			most, text = n, fmt.Sprintf("%d wait for %s (%s)", n, escapeLine(o.object.String()), seconds(took))
+			most, text = n, fmt.Sprintf("%d wait for %s (%s)", n, EscapeLine(o.object.String()), seconds(took))
 		}
 	}
 	return text

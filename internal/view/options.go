@@ -51,7 +51,7 @@ func (o Options) scrub(s string) string {
 func (o Options) free(s string) string { return escape(o.scrub(s)) }
 
 // oneLine is free text that stays on one line.
-func (o Options) oneLine(s string) string { return escapeLine(o.scrub(s)) }
+func (o Options) oneLine(s string) string { return EscapeLine(o.scrub(s)) }
 
 // PlanOptions are what a view must know about a plan beside the plan.
 type PlanOptions struct {

@@ -17,7 +17,7 @@ import (
 // is written, unless they are to be shown.
 func OutputsText(w io.Writer, outs map[string]state.Output, o Options) error {
 	for _, name := range slices.Sorted(maps.Keys(outs)) {
-		if _, err := fmt.Fprintf(w, "%s = ", escapeLine(name)); err != nil {
+		if _, err := fmt.Fprintf(w, "%s = ", EscapeLine(name)); err != nil {
 			return err
 		}
 		if err := OutputText(w, outs[name], o); err != nil {

@@ -97,7 +97,7 @@ func (t *planText) leases() {
 	}
 	t.print("\nLeases at apply:\n")
 	for _, l := range t.p.Leases {
-		t.print("  %s for %s\n", escapeLine(l.Addr), escapeLine(strings.Join(l.Receivers, ", ")))
+		t.print("  %s for %s\n", EscapeLine(l.Addr), EscapeLine(strings.Join(l.Receivers, ", ")))
 	}
 }
 
@@ -132,7 +132,7 @@ func (t *planText) deferred() {
 	}
 	t.print("\n%s This is a partial plan, parts can only be known in the next plan / apply cycle.\n\n", t.o.paint("Note:", bold))
 	for _, c := range ordered(t.p.Deferred) {
-		t.print("  # %s was deferred\n", escapeLine(c.Object.String()))
+		t.print("  # %s was deferred\n", EscapeLine(c.Object.String()))
 	}
 }
 

@@ -239,15 +239,15 @@ func (r *running) pending() string {
 	closing := map[addr.Object]bool{}
 	for _, o := range r.list() {
 		closing[o.object] = closing[o.object] || o.op == event.Close
-		fmt.Fprintf(&b, "  - %s (%s, %s)\n", escapeLine(o.object.String()), o.words().still, seconds(max(r.now().Sub(o.began), 0)))
+		fmt.Fprintf(&b, "  - %s (%s, %s)\n", EscapeLine(o.object.String()), o.words().still, seconds(max(r.now().Sub(o.began), 0)))
 	}
 	for _, m := range r.transfers() {
-		fmt.Fprintf(&b, "  - %s (downloading, %s)\n", escapeLine(m.name), m.progress(r.now()))
+		fmt.Fprintf(&b, "  - %s (downloading, %s)\n", EscapeLine(m.name), m.progress(r.now()))
 	}
 	var open []string
 	for o := range r.leases {
 		if !closing[o] {
-			open = append(open, "  - "+escapeLine(o.String())+" (open)\n")
+			open = append(open, "  - "+EscapeLine(o.String())+" (open)\n")
 		}
 	}
 	slices.Sort(open)

@@ -36,7 +36,7 @@ func TestEscape(t *testing.T) {
 			t.Errorf("%q: %q", in, got)
 		}
 	}
-	if got := escapeLine("a\nb\tc"); got != `a\nb\tc` {
+	if got := EscapeLine("a\nb\tc"); got != `a\nb\tc` {
 		t.Errorf("%q", got)
 	}
 }
@@ -48,7 +48,7 @@ func FuzzEscape(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		checkSafe(t, escape(s))
 		checkSafe(t, quote(s))
-		if l := escapeLine(s); strings.ContainsAny(l, "\n\t\r") {
+		if l := EscapeLine(s); strings.ContainsAny(l, "\n\t\r") {
 			t.Fatalf("%q", l)
 		}
 		b := jsondoc.AppendString(nil, s)

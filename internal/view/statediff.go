@@ -97,7 +97,7 @@ func (x *objects) difference(d state.Difference, o Options) string {
 		Before: x.stored(d.Before, d.Object.Instance), After: x.stored(d.After, d.Object.Instance),
 	}, all, o)
 	r := renderer{o: o}
-	r.WriteString(o.paint("  # "+escapeLine(d.Object.String()), bold) + " was " + word + "\n")
+	r.WriteString(o.paint("  # "+EscapeLine(d.Object.String()), bold) + " was " + word + "\n")
 	if a == plan.Update {
 		switch {
 		case d.Before.Tainted != d.After.Tainted && d.After.Tainted:
@@ -138,8 +138,8 @@ type stateDiffDocument struct {
 }
 
 type stateDiffSide struct {
-	Serial  serial `json:"serial"`
-	Lineage string `json:"lineage"`
+	Serial  jsondoc.Serial `json:"serial"`
+	Lineage string         `json:"lineage"`
 }
 
 // objectDiffDocument is an object before and after, each as it stands in the document of a state.
@@ -160,7 +160,7 @@ type outputDifferenceDocument struct {
 // JSON writes the differences as a document. As in that of a state, sensitive values stand in it, and which they are.
 func (d *StateDifference) JSON(w io.Writer, sch provider.Lookup) error {
 	x := newObjects(sch)
-	side := func(s *state.Snapshot) stateDiffSide { return stateDiffSide{serial(s.Serial), s.Lineage} }
+	side := func(s *state.Snapshot) stateDiffSide { return stateDiffSide{jsondoc.Serial(s.Serial), s.Lineage} }
 	object := func(diff state.Difference) objectDiffDocument {
 		_, word := action(diff.Before != nil, diff.After != nil)
 		document := func(e *state.Entry) *storedDocument {

@@ -53,11 +53,11 @@ func (x *objects) text(obj addr.Object, e *state.Entry, o Options) string {
 	note := ""
 	switch {
 	case obj.IsDeposed():
-		note = " (deposed object " + escapeLine(obj.Deposed) + ")"
+		note = " (deposed object " + EscapeLine(obj.Deposed) + ")"
 	case e.Tainted:
 		note = " (tainted)"
 	}
-	r.WriteString(o.paint("# "+escapeLine(obj.Instance.String())+":"+note, bold) + "\n")
+	r.WriteString(o.paint("# "+EscapeLine(obj.Instance.String())+":"+note, bold) + "\n")
 	fmt.Fprintf(&r, "%s %s %s {\n", obj.Mode.Block(), quote(obj.Type), quote(obj.Name))
 	if v != nil {
 		r.block(d.block(f, v, v, nil, all), renderOptions{all: true})

@@ -101,7 +101,7 @@ func (t *valueText) known(v cty.Value, m *tree, indent int) {
 	case isDict(ty) || isSequence(ty):
 		t.parts(v, m, indent)
 	default:
-		t.WriteString(escapeLine(fmt.Sprintf("(%s)", ty.FriendlyName())))
+		t.WriteString(EscapeLine(fmt.Sprintf("(%s)", ty.FriendlyName())))
 	}
 }
 

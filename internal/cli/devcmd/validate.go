@@ -66,7 +66,7 @@ func validate(ctx context.Context, c *base.Call, f *validateFlags) {
 	}
 	p.Load()
 	if !f.noTests {
-		p.ReadTests()
+		p.Tests().Read()
 	}
 	p.Judge(ctx, vet.CheckOptions{})
 	p.JudgeEncryption()

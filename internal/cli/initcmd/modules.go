@@ -47,8 +47,8 @@ func (i *initialization) copyModule(ctx context.Context) bool {
 
 // loadTests loads the modules of test files, which are installed with the others.
 func loadTests(p *project.Project) bool {
-	files, _ := p.ReadTests()
-	return p.LoadTests(files)
+	files, _ := p.Tests().Read()
+	return p.Tests().Load(files)
 }
 
 // initModules writes down which modules are where, and lists those that are new, or all of them for an

@@ -11,7 +11,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/secret"
-	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
@@ -119,59 +118,6 @@ func (p *Project) permitted(ctx context.Context, g store.Governed, name, operati
 		p.Bag.Add(diag.Errorf("Failed to use the backend", "%s.", err))
 	}
 	return err == nil
-}
-
-// ReadState reads the state of the selected workspace without a lock; nil where there is none.
-func (p *Project) ReadState(ctx context.Context) (*state.Snapshot, bool) {
-	env, st, name, ok := p.selected(ctx)
-	if !ok {
-		return nil, false
-	}
-	return workspace.Read(ctx, env, st.Store, name)
-}
-
-// Examine looks at all there is of the state of the selected workspace, without a lock.
-func (p *Project) Examine(ctx context.Context) (*workspace.Examination, bool) {
-	env, st, name, ok := p.selected(ctx)
-	if !ok {
-		return nil, false
-	}
-	return workspace.Examine(ctx, env, st.Store, name)
-}
-
-// BeginRepair locks the state of the selected workspace, to be repaired, until the command ends.
-func (p *Project) BeginRepair(ctx context.Context) (*workspace.Repairing, bool) {
-	env, st, name, ok := p.selected(ctx)
-	if !ok {
-		return nil, false
-	}
-	req := p.LockRequest("state-repair")
-	req.Store, req.Name = st.Store, name
-	r, ok := workspace.BeginRepair(ctx, env, req)
-	if ok {
-		p.Call.AtEnd(r.Unlock)
-	}
-	return r, ok
-}
-
-// selected is the selected workspace, in the store in use.
-func (p *Project) selected(ctx context.Context) (*workspace.Env, *backend.Opened, string, bool) {
-	env := Workspaces(p.Call)
-	name := env.Selected()
-	if !env.CheckName(name) {
-		return nil, nil, "", false
-	}
-	st, ok := p.OpenStore(ctx)
-	return env, st, name, ok
-}
-
-// ReadNotes reads what is known of lost runs beside the state of the selected workspace, without a lock.
-func (p *Project) ReadNotes(ctx context.Context) (workspace.Left, bool) {
-	env, st, name, ok := p.selected(ctx)
-	if !ok {
-		return workspace.Left{}, false
-	}
-	return workspace.ReadNotes(ctx, env, st.Store, name)
 }
 
 // dataDir is where the program keeps what belongs to the working directory.

@@ -15,6 +15,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/state/store/crypt"
 	"github.com/lethe-iac/lethe/internal/suite"
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
@@ -23,21 +24,27 @@ import (
 // stay in the data directory, with a list of them. Others are in backends that runs have.
 
 // WriteErrored writes a state that a test could not destroy, to a file that is not there yet.
-func WriteErrored(p *Project, s *state.Snapshot) (string, error) {
+func (t Tests) WriteErrored(s *state.Snapshot) (string, error) {
 	name := "errored_test.tfstate"
 	for n := 2; ; n++ {
-		if _, err := p.Call.FS().Lstat(p.Call.Path(name)); errors.Is(err, fs.ErrNotExist) {
+		if _, err := t.p.Call.FS().Lstat(t.p.Call.Path(name)); errors.Is(err, fs.ErrNotExist) {
 			break
 		}
 		name = fmt.Sprintf("errored_test.%d.tfstate", n)
 	}
-	return name, p.writeState(p.Call.Path(name), s)
+	return name, t.writeState(t.p.Call.Path(name), s)
 }
 
-func (p *Project) writeState(path string, s *state.Snapshot) error {
+// writeState writes a state, encrypted where the configuration encrypts states.
+func (t Tests) writeState(path string, s *state.Snapshot) error {
 	data, err := s.Bytes()
+	if e, ok := t.p.States().Encryption(); err == nil && !ok {
+		err = errors.New("the configuration does not say how it is to be encrypted")
+	} else if err == nil {
+		data, err = e.State.Seal(context.Background(), data)
+	}
 	if err == nil {
-		err = disk.Replace(p.Call.FS(), path, data)
+		err = disk.Replace(t.p.Call.FS(), path, data)
 	}
 	return err
 }
@@ -54,14 +61,14 @@ type keptTest struct {
 	State string `json:"state_file"` // in the same directory
 }
 
-// testStates is the directory of the states that tests leave on purpose, and of the journals of backends in runs.
-func (p *Project) testStates() string { return filepath.Join(p.Data, "test") }
+// states is the directory of the states that tests leave on purpose, and of the journals of backends in runs.
+func (t Tests) states() string { return filepath.Join(t.p.Data, "test") }
 
-func (p *Project) testList() string { return filepath.Join(p.testStates(), "manifest.json") }
+func (t Tests) listFile() string { return filepath.Join(t.states(), "manifest.json") }
 
-func (p *Project) readTestList() (keptTests, error) {
+func (t Tests) readList() (keptTests, error) {
 	list := keptTests{Version: "1.0"}
-	data, err := p.Call.FS().ReadFile(p.testList())
+	data, err := t.p.Call.FS().ReadFile(t.listFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return list, nil
 	}
@@ -71,43 +78,54 @@ func (p *Project) readTestList() (keptTests, error) {
 	return list, err
 }
 
-func (p *Project) writeTestList(list keptTests) error {
+func (t Tests) writeList(list keptTests) error {
 	data, err := json.MarshalIndent(list, "", "  ")
 	if err == nil {
-		err = disk.Replace(p.Call.FS(), p.testList(), append(data, '\n'))
+		err = disk.Replace(t.p.Call.FS(), t.listFile(), append(data, '\n'))
 	}
 	return err
 }
 
-// KeptTests reads the states that tests left on purpose.
-func (p *Project) KeptTests() ([]suite.Kept, bool) {
-	list, err := p.readTestList()
+// Kept reads the states that tests left on purpose.
+func (t Tests) Kept() ([]suite.Kept, bool) {
+	list, err := t.readList()
 	if err != nil {
-		p.Bag.Add(diag.Errorf("Failed to read the states of tests", "The file %s cannot be read: %s.", p.Display(p.testList()), disk.Reason(err)))
+		t.p.Bag.Add(diag.Errorf("Failed to read the states of tests", "The file %s cannot be read: %s.", t.p.Display(t.listFile()), disk.Reason(err)))
+		return nil, false
+	}
+	e, ok := t.p.States().Encryption()
+	if !ok {
 		return nil, false
 	}
 	var out []suite.Kept
 	for _, k := range list.States {
-		path := filepath.Join(p.testStates(), filepath.Base(k.State))
-		data, err := p.Call.FS().ReadFile(path)
-		if err != nil {
-			p.Bag.Add(diag.Errorf("Failed to read the states of tests", "The file %s cannot be read: %s.", p.Display(path), disk.Reason(err)))
+		path := filepath.Join(t.states(), filepath.Base(k.State))
+		data, err := t.p.Call.FS().ReadFile(path)
+		if err == nil {
+			data, _, err = e.State.Open(context.Background(), data)
+		}
+		if d, is := crypt.Diagnostic(err); is {
+			t.p.Bag.Add(d)
 			return nil, false
 		}
-		s, ok := state.Read(data, p.Bag)
+		if err != nil {
+			t.p.Bag.Add(diag.Errorf("Failed to read the states of tests", "The file %s cannot be read: %s.", t.p.Display(path), disk.Reason(err)))
+			return nil, false
+		}
+		s, ok := state.Read(data, t.p.Bag)
 		if !ok {
 			return nil, false
 		}
-		out = append(out, suite.Kept{File: k.File, Run: k.Run, State: s, Written: p.Display(path)})
+		out = append(out, suite.Kept{File: k.File, Run: k.Run, State: s, Written: t.p.Display(path)})
 	}
 	return out, true
 }
 
-// KeepTest keeps a state that is to stay.
-func (p *Project) KeepTest(k suite.Kept) (string, error) {
-	list, err := p.readTestList()
+// Keep keeps a state that is to stay.
+func (t Tests) Keep(k suite.Kept) (string, error) {
+	list, err := t.readList()
 	if err == nil {
-		err = p.Call.FS().MkdirAll(p.testStates(), 0o755)
+		err = t.p.Call.FS().MkdirAll(t.states(), 0o755)
 	}
 	if err != nil {
 		return "", err
@@ -116,51 +134,51 @@ func (p *Project) KeepTest(k suite.Kept) (string, error) {
 	for n := 1; name == "" || slices.ContainsFunc(list.States, func(k keptTest) bool { return k.State == name }); n++ {
 		name = fmt.Sprintf("%d.tfstate", n)
 	}
-	path := filepath.Join(p.testStates(), name)
-	if err = p.writeState(path, k.State); err == nil {
+	path := filepath.Join(t.states(), name)
+	if err = t.writeState(path, k.State); err == nil {
 		list.States = append(list.States, keptTest{k.File, k.Run, name})
-		err = p.writeTestList(list)
+		err = t.writeList(list)
 	}
-	return p.Display(path), err
+	return t.p.Display(path), err
 }
 
-// ForgetTest removes a state that nothing is left of.
-func (p *Project) ForgetTest(k suite.Kept) error {
-	list, err := p.readTestList()
+// Forget removes a state that nothing is left of.
+func (t Tests) Forget(k suite.Kept) error {
+	list, err := t.readList()
 	if err != nil {
 		return err
 	}
 	name := filepath.Base(k.Written)
 	list.States = slices.DeleteFunc(list.States, func(k keptTest) bool { return k.State == name })
-	if err = p.writeTestList(list); err == nil {
-		err = p.Call.FS().Remove(filepath.Join(p.testStates(), name))
+	if err = t.writeList(list); err == nil {
+		err = t.p.Call.FS().Remove(filepath.Join(t.states(), name))
 	}
 	return err
 }
 
-// OpenForTest opens and locks the state that the backend block of a run says: that of the default workspace, whichever is
+// Open opens and locks the state that the backend block of a run says: that of the default workspace, whichever is
 // selected.
-func (p *Project) OpenForTest(ctx context.Context, r *suite.Run, bag *diag.Bag) (suite.Place, bool) {
-	env := Workspaces(p.Call)
-	env.Bag, env.Data = bag, filepath.Join(p.testStates(), testfile.Key(r.File.File, r.Run))
-	root := *p.Tree.Root.Module
+func (t Tests) Open(ctx context.Context, r *suite.Run, bag *diag.Bag) (suite.Place, bool) {
+	env := Workspaces(t.p.Call)
+	env.Bag, env.Data = bag, filepath.Join(t.states(), testfile.Key(r.File.File, r.Run))
+	root := *t.p.Tree.Root.Module
 	root.Backend, root.Cloud = r.Backend, nil
-	d := p.newStates()
+	d := t.p.newStates()
 	d.Env, d.Root = env, func() *config.Module { return &root }
 	st, ok := d.OpenDeclared(ctx)
 	if !ok {
 		return nil, false
 	}
 	if err := env.MakeData(); err != nil {
-		bag.Add(diag.Errorf("Failed to open the state of a test", "The directory %s cannot be made: %s.", p.Display(env.Data), disk.Reason(err)))
+		bag.Add(diag.Errorf("Failed to open the state of a test", "The directory %s cannot be made: %s.", t.p.Display(env.Data), disk.Reason(err)))
 		return nil, false
 	}
-	req := p.LockRequest("test")
+	req := t.p.LockRequest("test")
 	req.Lock, req.Store, req.Name = true, st, store.Default
 	ws, ok := workspace.Lock(ctx, env, req)
 	if !ok {
 		return nil, false
 	}
-	p.Call.AtEnd(ws.Unlock)
+	t.p.Call.AtEnd(ws.Unlock)
 	return ws, true
 }

@@ -126,7 +126,11 @@ func resolveImport(ctx context.Context, c *base.Call, f *resolveFlags, to addr.I
 	if !ok {
 		return c.UI.Fail()
 	}
-	left, ok := p.ReadNotes(ctx)
+	at, ok := p.Selected(ctx)
+	if !ok {
+		return c.UI.Fail()
+	}
+	left, ok := at.ReadNotes(ctx)
 	if !ok {
 		return c.UI.Fail()
 	}

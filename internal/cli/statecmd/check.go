@@ -7,7 +7,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/view"
+	"github.com/lethe-iac/lethe/internal/view/stateview"
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
@@ -34,15 +34,19 @@ func runCheck(ctx context.Context, c *base.Call, f *project.Options) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	x, ok := p.Examine(ctx)
+	at, ok := p.Selected(ctx)
+	if !ok {
+		return c.UI.Fail()
+	}
+	x, ok := at.Examine(ctx)
 	if !ok {
 		return c.UI.Fail()
 	}
 	var err error
 	if c.View.JSON {
-		err = view.ExaminationJSON(c.Stdout, x)
+		err = stateview.ExaminationJSON(c.Stdout, x)
 	} else {
-		err = view.ExaminationText(c.Stdout, x)
+		err = stateview.ExaminationText(c.Stdout, x)
 	}
 	switch {
 	case err != nil:
@@ -83,7 +87,11 @@ func runRepair(ctx context.Context, c *base.Call, f *repairFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	r, ok := p.BeginRepair(ctx)
+	at, ok := p.Selected(ctx)
+	if !ok {
+		return c.UI.Fail()
+	}
+	r, ok := at.BeginRepair(ctx)
 	if !ok {
 		return c.UI.Fail()
 	}

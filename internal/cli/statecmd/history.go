@@ -11,6 +11,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/lethe-iac/lethe/internal/view"
+	"github.com/lethe-iac/lethe/internal/view/stateview"
 )
 
 const noHistory = "No history of the state"
@@ -106,9 +107,9 @@ func runHistory(ctx context.Context, c *base.Call, f *project.Options) int {
 		return c.UI.Fail()
 	}
 	if c.View.JSON {
-		err = view.HistoryJSON(c.Stdout, states)
+		err = stateview.HistoryJSON(c.Stdout, states)
 	} else {
-		err = view.HistoryText(c.Stdout, states)
+		err = stateview.HistoryText(c.Stdout, states)
 	}
 	if err != nil {
 		c.Bag.Add(diag.Errorf("Failed to show the history", "%s.", err))

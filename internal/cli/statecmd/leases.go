@@ -9,7 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/project"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state/journal"
-	"github.com/lethe-iac/lethe/internal/view"
+	"github.com/lethe-iac/lethe/internal/view/stateview"
 )
 
 // LeasesList is `leases list`.
@@ -35,18 +35,22 @@ func runLeasesList(ctx context.Context, c *base.Call, f *project.Options) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	left, ok := p.ReadNotes(ctx)
+	at, ok := p.Selected(ctx)
+	if !ok {
+		return c.UI.Fail()
+	}
+	left, ok := at.ReadNotes(ctx)
 	if !ok {
 		return c.UI.Fail()
 	}
 	var err error
 	switch {
 	case c.View.JSON:
-		err = view.LeasesJSON(c.Stdout, left.Leases, left.Running)
+		err = stateview.LeasesJSON(c.Stdout, left.Leases, left.Running)
 	case len(left.Leases) == 0:
 		c.UI.Print("No lease was left open, as far as is known here.\n")
 	default:
-		err = view.LeasesText(c.Stdout, left.Leases, left.Running)
+		err = stateview.LeasesText(c.Stdout, left.Leases, left.Running)
 	}
 	if err != nil {
 		c.Bag.Add(diag.Errorf("Failed to show the leases", "%s.", err))

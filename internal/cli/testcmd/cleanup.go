@@ -32,7 +32,7 @@ func cleanup(ctx context.Context, c *base.Call, f *flags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	kept, ok := p.KeptTests()
+	kept, ok := p.Tests().Kept()
 	if !ok {
 		return c.UI.Fail()
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/config/testfile"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
-	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/suite"
 	"github.com/lethe-iac/lethe/internal/view"
@@ -80,7 +79,7 @@ func run(ctx context.Context, c *base.Call, f *flags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	if kept, ok := p.KeptTests(); !ok || len(kept) > 0 {
+	if kept, ok := p.Tests().Kept(); !ok || len(kept) > 0 {
 		if ok {
 			c.Bag.Add(diag.Errorf("Earlier tests left something", "What %s/%s made is there still, as its skip_cleanup says, and it would be made again. To destroy it first, run: lethe test cleanup", kept[0].File, kept[0].Run))
 		}
@@ -142,25 +141,25 @@ func reporter(p *project.Project, f *flags) suite.Reporter {
 // prepare reads the configuration and the test files, and reports all that is wrong with them: then nothing is run.
 func prepare(ctx context.Context, p *project.Project, f *flags) (*suite.Suite, bool) {
 	loaded := p.Load()
-	files, found := p.ReadTests()
+	files, found := p.Tests().Read()
 	if !found && f.Tests != "tests" {
 		p.Bag.Add(diag.Warningf("Test directory does not exist", "Requested test directory %s does not exist.", f.Tests))
 	}
 	files, chosen := filtered(p, f.filter, files)
-	if !loaded || p.Bag.HasErrors() || !chosen || !p.LoadTests(files) {
+	if !loaded || p.Bag.HasErrors() || !chosen || !p.Tests().Load(files) {
 		return nil, false
 	}
-	if !p.CollectForTests(files) || !p.Compile(ctx, vet.CheckOptions{}) {
+	if !p.Tests().Collect(files) || !p.Compile(ctx, vet.CheckOptions{}) {
 		return nil, false
 	}
 	p.Applying = true
-	log := &logged{}
+	tests, log := p.Tests(), &logged{}
 	p.Call.Heard = log.add
 	return &suite.Suite{
 		Files: files, Root: p.Tree, Given: p.Vars.Given, Engine: p.Engine, Now: p.Call.Now, Sources: p.Call.Sources,
-		Cleanup: p.Call.Stops.Abandon, Load: p.LoadForTest, Compile: p.CompileForTest, Options: p.OptionsForTest,
-		Write: func(s *state.Snapshot) (string, error) { return project.WriteErrored(p, s) },
-		Keep:  p.KeepTest, Forget: p.ForgetTest, Open: p.OpenForTest, AtOnce: f.atOnce, Logged: log.take, Documents: func(r *suite.Run) []suite.Document { return testview.Documents(r, options(p, f)) },
+		Cleanup: p.Call.Stops.Abandon, Load: tests.LoadModule, Compile: tests.Compile, Options: tests.FrameOptions,
+		Write: tests.WriteErrored, Keep: tests.Keep, Forget: tests.Forget, Open: tests.Open, AtOnce: f.atOnce, Logged: log.take,
+		Documents: func(r *suite.Run) []suite.Document { return testview.Documents(r, options(p, f)) },
 	}, true
 }
 

@@ -134,3 +134,9 @@ func Unsafe(r rune) bool {
 	}
 	return false
 }
+
+// Serial is that of a state in a document: a number of up to 64 bits.
+type Serial uint64
+
+// WriteJSON implements jsontext.Marshaler.
+func (s Serial) WriteJSON(w *jsontext.Writer) { w.Uint(uint64(s)) }

@@ -1,4 +1,6 @@
-package view
+// Package stateview shows what is known of states beside what is in them: their history, what a look at a state, its journal
+// and its backups found, and leases that lost runs left open.
+package stateview
 
 import (
 	"fmt"
@@ -7,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/view"
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
@@ -14,7 +17,7 @@ import (
 // ExaminationText writes what there is of a state for people.
 func ExaminationText(w io.Writer, x *workspace.Examination) error {
 	var b strings.Builder
-	line := func(format string, a ...any) { fmt.Fprintln(&b, escapeLine(fmt.Sprintf(format, a...))) }
+	line := func(format string, a ...any) { fmt.Fprintln(&b, view.EscapeLine(fmt.Sprintf(format, a...))) }
 	switch s := x.State; {
 	case s.Missing:
 		line("State    %s: there is none", s.Where)
@@ -110,13 +113,13 @@ type examinationDocument struct {
 }
 
 type copyDocument struct {
-	Where   string `json:"where"`
-	Missing bool   `json:"missing,omitempty"`
-	Problem string `json:"problem,omitempty"`
-	Written string `json:"written,omitempty"`
-	Serial  serial `json:"serial"`
-	Lineage string `json:"lineage,omitempty"`
-	Objects int    `json:"objects"`
+	Where   string         `json:"where"`
+	Missing bool           `json:"missing,omitempty"`
+	Problem string         `json:"problem,omitempty"`
+	Written string         `json:"written,omitempty"`
+	Serial  jsondoc.Serial `json:"serial"`
+	Lineage string         `json:"lineage,omitempty"`
+	Objects int            `json:"objects"`
 }
 
 type journalDocument struct {
@@ -165,7 +168,7 @@ func copyOf(c workspace.Copy) copyDocument {
 		d.Written = c.Time.UTC().Format(time.RFC3339Nano)
 	}
 	if c.Snapshot != nil {
-		d.Serial, d.Lineage, d.Objects = serial(c.Snapshot.Serial), c.Snapshot.Lineage, c.Snapshot.Len()
+		d.Serial, d.Lineage, d.Objects = jsondoc.Serial(c.Snapshot.Serial), c.Snapshot.Lineage, c.Snapshot.Len()
 	}
 	return d
 }

@@ -1,4 +1,4 @@
-package view
+package stateview
 
 import (
 	"fmt"
@@ -7,22 +7,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lethe-iac/lethe/internal/jsontext"
 	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/view"
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
-
-// serial is that of a state in a document: a number of up to 64 bits.
-type serial uint64
-
-// WriteJSON implements jsontext.Marshaler.
-func (s serial) WriteJSON(w *jsontext.Writer) { w.Uint(uint64(s)) }
 
 // HistoryText writes a list of states for people, the present one first.
 func HistoryText(w io.Writer, states []store.Past) error {
 	lines := [][]string{{"SERIAL", "WRITTEN", "WHO", "OPERATION", "ADDED", "CHANGED", "REMOVED"}}
 	for i, p := range states {
-		line := []string{strconv.FormatUint(p.Serial, 10), p.Time.Format(time.DateTime) + "Z", p.Who, Operation(p.Operation), "", "", ""}
+		line := []string{strconv.FormatUint(p.Serial, 10), p.Time.Format(time.DateTime) + "Z", p.Who, operation(p.Operation), "", "", ""}
 		if c := p.Counts; c != nil {
 			line[4], line[5], line[6] = strconv.Itoa(c.Added), strconv.Itoa(c.Changed), strconv.Itoa(c.Removed)
 		}
@@ -39,7 +33,7 @@ func table(w io.Writer, lines [][]string) error {
 	width := make([]int, len(lines[0]))
 	for _, line := range lines {
 		for n, cell := range line {
-			if line[n] = escapeLine(cell); cell == "" {
+			if line[n] = view.EscapeLine(cell); cell == "" {
 				line[n] = "-"
 			}
 			width[n] = max(width[n], len(line[n]))
@@ -57,9 +51,9 @@ func table(w io.Writer, lines [][]string) error {
 	return nil
 }
 
-// Operation is the short word for what a lock says that a state was written for: "apply" for "OperationTypeApply".
-func Operation(operation string) string {
-	return strings.ToLower(strings.TrimPrefix(operation, "OperationType"))
+// operation is the short word for what a lock says that a state was written for: "apply" for "OperationTypeApply".
+func operation(said string) string {
+	return strings.ToLower(strings.TrimPrefix(said, "OperationType"))
 }
 
 // historyDocument is the document of `state history -json`.
@@ -69,7 +63,7 @@ type historyDocument struct {
 }
 
 type pastDocument struct {
-	Serial    serial          `json:"serial"`
+	Serial    jsondoc.Serial  `json:"serial"`
 	Lineage   string          `json:"lineage"`
 	Time      string          `json:"time"`
 	Present   bool            `json:"present"`
@@ -88,7 +82,7 @@ type countsDocument struct {
 func HistoryJSON(w io.Writer, states []store.Past) error {
 	doc := historyDocument{Format: "1.0", States: []pastDocument{}}
 	for i, p := range states {
-		d := pastDocument{serial(p.Serial), p.Lineage, p.Time.UTC().Format(time.RFC3339Nano), i == 0, p.Who, Operation(p.Operation), nil}
+		d := pastDocument{jsondoc.Serial(p.Serial), p.Lineage, p.Time.UTC().Format(time.RFC3339Nano), i == 0, p.Who, operation(p.Operation), nil}
 		if c := p.Counts; c != nil {
 			d.Changes = &countsDocument{c.Added, c.Changed, c.Removed}
 		}
