@@ -213,6 +213,9 @@ var classes = []class{
 		return c.st.Do.Refresh == "only" && c.b.Plan != nil && strings.Contains(c.b.Plan.Out, "No changes.") &&
 			(d.What == "plan" && d.Section == "exits" && d.A == 0 && d.B == 2 || d.Section == "flag applyable")
 	}},
+	{"a deposed object that changed outside, with `-refresh-only`", func(c *comparison, d Difference) bool {
+		return c.st.Do.Refresh == "only" && strings.HasPrefix(d.Section, "resource_drift") && strings.HasSuffix(d.At, " deposed") && d.B == nil
+	}},
 	{"a refresh-only plan that does nothing but remove outputs", func(c *comparison, d Difference) bool {
 		return c.st.Do.Refresh == "only" && verbs(c.a.PlanJSON) == "output delete" && (d.What == "plan" && d.Section == "exits" && d.A == 2 && d.B == 0 || d.Section == "flag applyable")
 	}},
