@@ -188,14 +188,6 @@ const mostTypes = 1000
 
 // typeFromJSON reads the type that stands beside a dynamic value.
 func typeFromJSON(b []byte) (cty.Type, *failure) {
-	switch string(b) { // almost all of them
-	case `"string"`:
-		return cty.String, nil
-	case `"number"`:
-		return cty.Number, nil
-	case `"bool"`:
-		return cty.Bool, nil
-	}
 	knownTypes.RLock()
 	ty, ok := knownTypes.by[string(b)]
 	knownTypes.RUnlock()

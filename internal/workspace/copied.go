@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -75,10 +76,5 @@ func (c *copied) end() {
 type runs []journal.Header
 
 func (r runs) same(h journal.Header) bool {
-	for _, x := range r {
-		if x.Run == h.Run && x.Time.Equal(h.Time) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r, func(x journal.Header) bool { return x.Run == h.Run && x.Time.Equal(h.Time) })
 }

@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state"
@@ -66,7 +67,7 @@ func (s *State) recoverOne(ctx context.Context, j store.LostJournal) bool {
 		if !ok {
 			return true
 		}
-		if left, err := s.lost(ctx); err != nil || !has(left, j.Run) {
+		if left, err := s.lost(ctx); err != nil || !slices.ContainsFunc(left, func(l store.LostJournal) bool { return l.Run == j.Run }) {
 			return err == nil
 		}
 		if r, err = journal.Replay(j.Data, s.snapshot, nil); err != nil {
@@ -97,15 +98,6 @@ func (s *State) mayRecover(ctx context.Context, r *journal.Recovery) (done func(
 		return func() {}, false
 	}
 	return s.claimRecovered(ctx, r)
-}
-
-func has(list []store.LostJournal, run string) bool {
-	for _, j := range list {
-		if j.Run == run {
-			return true
-		}
-	}
-	return false
 }
 
 // drop removes a journal whose changes are in the state.

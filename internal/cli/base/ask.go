@@ -73,3 +73,27 @@ func (s *Screen) Confirm(title, note string) (yes, answered bool) {
 	text, ok := s.Ask(Question{Title: title, Note: note + "\nOnly 'yes' will be accepted to approve."})
 	return ok && text == "yes", ok
 }
+
+// Approval is what a command asks for before it changes something.
+type Approval struct {
+	Given   bool   // by a flag: nothing is asked
+	Title   string // the question
+	Note    string // what stands below it
+	Use     string // what to give where no user can be asked
+	Refused string // what is printed where the answer is another
+}
+
+// Approve asks for approval, and reports it if no user can be asked.
+func (c *Call) Approve(a Approval) bool {
+	if a.Given {
+		return true
+	}
+	yes, answered := c.UI.Confirm(a.Title, a.Note)
+	switch {
+	case !answered && !c.CutShort():
+		c.Bag.Add(NotApproved(a.Use))
+	case !yes:
+		c.UI.Print(a.Refused + "\n")
+	}
+	return yes
+}

@@ -27,14 +27,7 @@ var Check = &base.Command{
 }
 
 func runCheck(ctx context.Context, c *base.Call, f *project.Options) int {
-	if !c.NoOperands() {
-		return c.UI.Fail()
-	}
-	p, ok := project.Open(c, f)
-	if !ok {
-		return c.UI.Fail()
-	}
-	at, ok := p.Selected(ctx)
+	_, at, ok := selected(ctx, c, f)
 	if !ok {
 		return c.UI.Fail()
 	}
@@ -80,14 +73,7 @@ type repairFlags struct {
 }
 
 func runRepair(ctx context.Context, c *base.Call, f *repairFlags) int {
-	if !c.NoOperands() {
-		return c.UI.Fail()
-	}
-	p, ok := project.Open(c, &f.Options)
-	if !ok {
-		return c.UI.Fail()
-	}
-	at, ok := p.Selected(ctx)
+	p, at, ok := selected(ctx, c, &f.Options)
 	if !ok {
 		return c.UI.Fail()
 	}
@@ -124,16 +110,5 @@ func mended(p *project.Project, r workspace.Repair, approved bool) bool {
 	if r.TakeIn {
 		c.UI.Print("  - take in what the journal has\n")
 	}
-	if approved {
-		return true
-	}
-	yes, answered := c.UI.Confirm("Do you want to repair this state?", "")
-	if !answered && !c.CutShort() {
-		c.Bag.Add(base.NotApproved("-auto-approve"))
-		return false
-	}
-	if !yes {
-		c.UI.Print("Nothing was done.\n")
-	}
-	return yes
+	return c.Approve(base.Approval{Given: approved, Title: "Do you want to repair this state?", Use: "-auto-approve", Refused: "Nothing was done."})
 }

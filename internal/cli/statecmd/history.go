@@ -269,16 +269,5 @@ func agreed(c *base.Call, diff *view.StateDifference, serial uint64, approved bo
 		c.UI.Print(fmt.Sprintf("  ~ outputs: %d\n", n))
 	}
 	c.UI.Print("\nReal objects are not touched. Run \"lethe plan\" afterwards, to see how they differ\nfrom the state.\n")
-	if approved {
-		return true
-	}
-	yes, answered := c.UI.Confirm("Do you want to restore this state?", "")
-	if !answered && !c.CutShort() {
-		c.Bag.Add(base.NotApproved("-auto-approve"))
-		return false
-	}
-	if !yes {
-		c.UI.Print("Cancelled restoring the state.\n")
-	}
-	return yes
+	return c.Approve(base.Approval{Given: approved, Title: "Do you want to restore this state?", Use: "-auto-approve", Refused: "Cancelled restoring the state."})
 }

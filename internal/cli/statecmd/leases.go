@@ -28,14 +28,7 @@ var LeasesList = &base.Command{
 }
 
 func runLeasesList(ctx context.Context, c *base.Call, f *project.Options) int {
-	if !c.NoOperands() {
-		return c.UI.Fail()
-	}
-	p, ok := project.Open(c, f)
-	if !ok {
-		return c.UI.Fail()
-	}
-	at, ok := p.Selected(ctx)
+	_, at, ok := selected(ctx, c, f)
 	if !ok {
 		return c.UI.Fail()
 	}
@@ -121,16 +114,5 @@ func closed(c *base.Call, leases []journal.Lease, approved bool) bool {
 		c.UI.Print(fmt.Sprintf("  %s\n", l))
 	}
 	c.UI.Print("\nRevoke them where they were issued, or wait until their time is over.\n")
-	if approved {
-		return true
-	}
-	yes, answered := c.UI.Confirm("Are these leases over, so that they can be taken off the list?", "")
-	if !answered && !c.CutShort() {
-		c.Bag.Add(base.NotApproved("-auto-approve"))
-		return false
-	}
-	if !yes {
-		c.UI.Print("The leases stay on the list.\n")
-	}
-	return yes
+	return c.Approve(base.Approval{Given: approved, Title: "Are these leases over, so that they can be taken off the list?", Use: "-auto-approve", Refused: "The leases stay on the list."})
 }

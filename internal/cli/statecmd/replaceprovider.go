@@ -54,16 +54,8 @@ func runReplaceProvider(ctx context.Context, c *base.Call, f *replaceFlags) int 
 		for _, r := range changed {
 			c.UI.Print("  " + r.String() + "\n")
 		}
-		if !f.autoApprove {
-			yes, answered := c.UI.Confirm("Do you want to make these changes?", "")
-			if !answered && !c.CutShort() {
-				c.Bag.Add(base.NotApproved("-auto-approve"))
-				return nil, false
-			}
-			if !yes {
-				c.UI.Print("Cancelled replacing providers.\n")
-				return nil, false
-			}
+		if !c.Approve(base.Approval{Given: f.autoApprove, Title: "Do you want to make these changes?", Use: "-auto-approve", Refused: "Cancelled replacing providers."}) {
+			return nil, false
 		}
 		c.UI.Print(fmt.Sprintf("\nSuccessfully replaced provider for %d resources.\n", len(changed)))
 		return next, true

@@ -26,6 +26,19 @@ func readOnly(ctx context.Context, c *base.Call, o *project.Options) (*project.P
 	return p, s, s != nil
 }
 
+// selected opens the selected workspace, for a command without operands.
+func selected(ctx context.Context, c *base.Call, o *project.Options) (*project.Project, project.Selected, bool) {
+	if !c.NoOperands() {
+		return nil, project.Selected{}, false
+	}
+	p, ok := project.Open(c, o)
+	if !ok {
+		return nil, project.Selected{}, false
+	}
+	at, ok := p.Selected(ctx)
+	return p, at, ok
+}
+
 func noState() diag.Diagnostic {
 	return diag.Errorf("No state file was found!", "State management commands require a state file. Run this command in a directory where Lethe has been run or use the -state flag to point the command to a specific state location.")
 }

@@ -39,16 +39,11 @@ func runForceUnlock(ctx context.Context, c *base.Call, f *unlockFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	if !f.force {
-		yes, answered := c.UI.Confirm("Do you really want to force-unlock?", "Lethe will remove the lock on the remote state.\nThis will allow local Lethe commands to modify this state, even though it\nmay still be in use.")
-		if !answered && !c.CutShort() {
-			c.Bag.Add(base.NotApproved("-force"))
-			return c.UI.Fail()
-		}
-		if !yes {
-			c.UI.Print("force-unlock cancelled.\n")
-			return c.UI.Fail()
-		}
+	if !c.Approve(base.Approval{
+		Given: f.force, Title: "Do you really want to force-unlock?", Use: "-force", Refused: "force-unlock cancelled.",
+		Note: "Lethe will remove the lock on the remote state.\nThis will allow local Lethe commands to modify this state, even though it\nmay still be in use.",
+	}) {
+		return c.UI.Fail()
 	}
 	breaker, ok := store.As[store.Breaker](st.Store)
 	if !ok {

@@ -39,9 +39,7 @@ type Options struct {
 	Here bool
 }
 
-// New makes the store. It makes each request once: see store.Careful.
-func New(o Options) store.Remote { return newRemote(o) }
-
+// newRemote makes the store. It makes each request once: see store.Careful.
 func newRemote(o Options) *remote {
 	header := http.Header{"Authorization": {"Bearer " + o.Token}, "Content-Type": {"application/vnd.api+json"}, "Accept": {"application/vnd.api+json"}}
 	plain := http.Header{}

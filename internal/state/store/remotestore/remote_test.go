@@ -26,7 +26,7 @@ func opener(t *testing.T, h http.Handler, o Options) func() store.Store {
 	return func() store.Store {
 		o := o
 		o.Client = &http.Client{}
-		return store.Careful(New(o), store.Tries{Again: 3, Shortest: time.Millisecond, Longest: time.Millisecond})
+		return store.Careful(newRemote(o), store.Tries{Again: 3, Shortest: time.Millisecond, Longest: time.Millisecond})
 	}
 }
 
