@@ -32,10 +32,11 @@ type Repairing struct {
 // locked.
 func BeginRepair(ctx context.Context, env *Env, req Request) (*Repairing, bool) {
 	r := &Repairing{lock: &State{env: env, req: req}}
-	r.lock.record = recorder{env: env, silent: true}
+	r.lock.record = recorder{env: env, path: journalFile(env, req.Store, req.Name), silent: true}
 	if req.Lock && !r.lock.take(ctx) {
 		return nil, false
 	}
+	r.lock.await(ctx)
 	var ok bool
 	if r.Examination, ok = Examine(ctx, env, req.Store, req.Name); !ok {
 		r.lock.Unlock()

@@ -67,11 +67,11 @@ type score struct {
 	start                  time.Time
 	ran, faults            int
 	steps, through, useful int
-	classes, told          map[string]int
+	classes, told, killed  map[string]int
 }
 
 func run(t *testing.T, l *Lab, n int, alone bool) {
-	all := &score{start: time.Now(), classes: map[string]int{}, told: map[string]int{}}
+	all := &score{start: time.Now(), classes: map[string]int{}, told: map[string]int{}, killed: map[string]int{}}
 	work := make(chan uint64)
 	var workers sync.WaitGroup
 	for i := range *many {
@@ -90,6 +90,7 @@ func run(t *testing.T, l *Lab, n int, alone bool) {
 	workers.Wait()
 	t.Logf("errors that were told: %v", all.told)
 	t.Logf("%d of %d steps went through; %d of %d scenarios have one that did something", all.through, all.steps, all.useful, all.ran)
+	t.Logf("commands that were killed: %v", all.killed)
 	t.Logf("%d scenarios in %s, %d with a fault, classes: %v", all.ran, time.Since(all.start).Round(time.Second), all.faults, all.classes)
 }
 
@@ -132,6 +133,13 @@ func (all *score) count(found []Finding, outcomes []*Outcome) bool {
 		if o.through() {
 			all.through++
 			useful = 1
+		}
+		if o.Lost != nil {
+			for _, v := range o.Lost.Invocations {
+				if v.Killed != "" {
+					all.killed[v.Args[0]+" "+v.Killed]++
+				}
+			}
 		}
 		for _, v := range o.Invocations {
 			for _, e := range v.Errors {

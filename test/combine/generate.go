@@ -225,6 +225,12 @@ func (g *gen) trouble(config *Module, st *Step) {
 			call = choose(g, "create", "update")
 		}
 		st.Faults = append(st.Faults, cloud.Fault{Call: call, Key: g.victim(config), How: how})
+	} else if g.alone && !g.apart && g.one(2) {
+		f := cloud.Fault{Call: choose(g, "create", "create", "update", "delete", "read", "plan", "open", "close", "*", "*"), Key: "*", How: choose(g, cloud.Kill, cloud.Kill, cloud.KillBoth), After: g.IntN(3)}
+		if f.Call == "*" { // any moment
+			f.After = g.IntN(30)
+		}
+		st.Faults = append(st.Faults, f)
 	}
 }
 

@@ -30,6 +30,11 @@ func (f Finding) String() string { return fmt.Sprintf("step %d: %s: %s", f.Step+
 
 // judge looks at one step of Lethe without a peer.
 func (x *side) judge(n int, st *Step, o *Outcome) []Finding {
+	if o.Lost != nil {
+		if found := x.judge(n, st, o.Lost); len(found) > 0 {
+			return found
+		}
+	}
 	j := &judgement{x: x, st: st, o: o, step: n}
 	if st.Do.Peer {
 		return nil
@@ -88,7 +93,10 @@ func (j *judgement) crashes() {
 		if i.Slow {
 			j.find("hangs: "+i.Args[0], "%s", strings.Join(i.Args, " "))
 		}
-		if i.Exit > 2 || i.Exit < 0 || i.Exit == 1 && len(i.Errors) == 0 && !j.st.fault(cloud.Interrupt) {
+		if i.Args[0] == "state" && i.Exit != 0 {
+			j.find("nothing can be taken in", "%s", i.Out)
+		}
+		if i.Exit > 2 || i.Exit < 0 && i.Killed == "" || i.Exit == 1 && len(i.Errors) == 0 && !j.st.fault(cloud.Interrupt) {
 			j.find(fmt.Sprintf("exit %d without a word", i.Exit), "%s: %s", strings.Join(i.Args, " "), i.Out)
 		}
 	}
@@ -114,7 +122,7 @@ func (j *judgement) lost() bool { return j.st.fault(cloud.Crash, cloud.Lost, clo
 
 // leases are closed, each once.
 func (j *judgement) leases() {
-	if len(j.o.Leases) > 0 && !j.st.fault(cloud.Crash, cloud.Lost) {
+	if len(j.o.Leases) > 0 && !j.st.fault(cloud.Crash, cloud.Lost) && j.named(leaseOpen) < len(j.o.Leases) {
 		j.find("lease left open", "%v", j.o.Leases)
 	}
 	for _, i := range j.o.Invocations {
@@ -124,6 +132,23 @@ func (j *judgement) leases() {
 			}
 		}
 	}
+}
+
+var (
+	leaseOpen = regexp.MustCompile(`ephemeral\.\S+`)
+	noOutcome = regexp.MustCompile(`the outcome of "create" is unknown`)
+)
+
+// named is how much of something is said not to be known after a command was killed: of leases that are open,
+// of calls. Where the keeper lived, everything is known.
+func (j *judgement) named(what *regexp.Regexp) int {
+	n := 0
+	for _, i := range j.o.Invocations {
+		if slices.Contains(i.Args, "check") && j.st.fault(cloud.KillBoth) {
+			n += len(what.FindAllString(i.Out, -1))
+		}
+	}
+	return n
 }
 
 // canary looks for secrets in everything that was written.
@@ -219,10 +244,14 @@ func (j *judgement) sameCloud() {
 		}
 	}
 	there := map[string]bool{}
+	unknown := j.named(noOutcome)
 	for _, o := range j.o.Objects {
 		there[o.ID] = true
 		if ids[o.ID] == "" && !j.x.foreign[o.ID] {
-			j.find("object in no state", "%s", o.ID)
+			if unknown--; unknown < 0 {
+				j.find("object in no state", "%s", o.ID)
+			}
+			j.x.foreign[o.ID] = true
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(ids)) {
@@ -351,7 +380,7 @@ func (j *judgement) again() {
 	if s.Exit == 1 && !all(s.Errors, outlived) {
 		j.find("second plan fails: "+shape(strings.Join(s.Errors, "; ")), "%v", s.Errors)
 	}
-	if s.Exit == 2 && len(j.st.Faults) == 0 {
+	if s.Exit == 2 && (len(j.st.Faults) == 0 || j.st.fault(cloud.Kill, cloud.KillBoth)) {
 		j.find("second plan is not empty: "+verbs(j.o.SecondJSON), "%s", headlines(s.Out))
 	}
 }

@@ -53,6 +53,7 @@ type Invocation struct {
 	Errors []string
 	Calls  []cloud.Call
 	Slow   bool
+	Killed string // how, where a fault did it
 }
 
 // An Outcome is what one step made of one side.
@@ -68,6 +69,7 @@ type Outcome struct {
 	Objects     []*cloud.Object
 	Leases      []string
 	Deeds       []string // what was done to the cloud, as a shell would
+	Lost        *Outcome // of the same commands, when they were killed before; nil where nobody did
 }
 
 // through is whether a step did what it was to do.
@@ -87,6 +89,10 @@ func (l *Lab) side(name, program string) (*side, error) {
 		if x.running != nil {
 			_ = x.running.Process.Signal(os.Interrupt)
 			time.Sleep(60 * time.Millisecond) // until it is noticed
+		}
+	}, Kill: func(both bool) {
+		if x.running != nil {
+			cloud.KillEngine(x.running.Process.Pid, both)
 		}
 	}}
 	var err error
@@ -131,6 +137,14 @@ func (x *side) step(st *Step) (*Outcome, error) {
 		x.program = x.lab.Terraform
 	}
 	x.commands(st, o)
+	if last := o.Invocations[len(o.Invocations)-1]; last.Killed != "" {
+		lost := o
+		if err := x.settle(st, lost, last); err != nil {
+			return nil, err
+		}
+		o = &Outcome{Lost: lost, Before: lost.After, Deeds: lost.Deeds}
+		x.commands(st, o) // the user tries once more
+	}
 	x.program = program
 	if err := x.cloud.Arrange(nil); err != nil {
 		return nil, err
@@ -148,12 +162,38 @@ func (x *side) step(st *Step) (*Outcome, error) {
 	if x.unable != nil {
 		return nil, x.unable
 	}
+	err = x.look(o)
+	return o, err
+}
+
+// look finds what is there after commands. Leases are closed, so that they are found once.
+func (x *side) look(o *Outcome) (err error) {
 	o.Leases = x.cloud.Leases()
-	for _, l := range o.Leases { // so that they are found once
+	for _, l := range o.Leases {
 		_ = x.cloud.Close(l)
 	}
 	o.Objects, err = x.cloud.Objects()
-	return o, err
+	return err
+}
+
+// settle is what a user does where a command was killed: takes in what is known of it. What the provider and
+// the keeper were doing is then done, and counts as the command's.
+func (x *side) settle(st *Step, o *Outcome, killed *Invocation) (err error) {
+	time.Sleep(20 * time.Millisecond) // a provider that lost both of them is at work still
+	repair := x.run(o, st, "state", "repair", "-auto-approve", "-no-color")
+	killed.Calls = append(killed.Calls, repair.Calls...)
+	x.run(o, st, "state", "check", "-no-color")
+	if o.After, err = x.state(); err != nil {
+		return err
+	}
+	x.names.learn(o.After)
+	if err := x.look(o); err != nil {
+		return err
+	}
+	if len(o.Leases) > 0 {
+		x.run(o, st, "leases", "close", "-auto-approve", "-no-color")
+	}
+	return nil
 }
 
 func (x *side) commands(st *Step, o *Outcome) {
@@ -254,6 +294,11 @@ func (x *side) once(st *Step, args []string) *Invocation {
 	i.Calls, err = x.cloud.Calls()
 	if err != nil {
 		i.Errors = append(i.Errors, err.Error())
+	}
+	for _, c := range i.Calls {
+		if c.Call == cloud.Kill || c.Call == cloud.KillBoth {
+			i.Killed = c.Call
+		}
 	}
 	return i
 }

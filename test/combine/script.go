@@ -87,6 +87,11 @@ func (w *scripter) step(i int, st *Step, o *Outcome) {
 	for k, fault := range st.Faults {
 		w.line("exec sh -c 'echo %q %s .cloud/.faults'", fault.String(), []string{">", ">>"}[min(k, 1)])
 	}
+	if o.Lost != nil {
+		w.command(st, o.Lost.Plan)
+		w.command(st, o.Lost.Apply)
+		w.line("exec lethe state repair -auto-approve")
+	}
 	w.command(st, o.Plan)
 	w.command(st, o.Apply)
 	w.command(st, o.Second)
@@ -101,7 +106,7 @@ func (w *scripter) command(st *Step, i *Invocation) {
 	if st.Do.Peer {
 		program = "terraform"
 	}
-	if i.Exit == 1 {
+	if i.Exit == 1 || i.Killed != "" {
 		not = "! "
 	}
 	var args []string

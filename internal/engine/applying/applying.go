@@ -75,11 +75,38 @@ func (a *applier) amend() {
 	}
 }
 
+// recordMoves records where objects have moved to, before anything else. What is recorded later is about their new
+// places: without this, a run that is lost would leave an object that it changed at both, and the next one would take
+// one of them for an object that nothing declares.
+func (a *applier) recordMoves() {
+	var changed []journal.Change
+	seen := map[addr.Object]bool{}
+	for _, c := range a.plan.Changes {
+		if c.Was == c.Object {
+			continue
+		}
+		for _, o := range []addr.Object{c.Was, c.Object} {
+			if !seen[o] {
+				seen[o] = true
+				changed = append(changed, journal.Change{Object: o, Entry: a.hosts.Hosted(o, a.edit.Get(o))})
+			}
+		}
+	}
+	if len(changed) > 0 {
+		a.req.Journal.Later(func(err error) {
+			if err != nil {
+				a.lost(err)
+			}
+		}, 0, changed...)
+	}
+}
+
 // walk runs the steps of the plan and reports whether all of them succeeded.
 func (a *applier) walk(ctx context.Context) bool {
 	if !a.anySteps() {
 		return true
 	}
+	a.recordMoves()
 	o := ordering.New(a.run.Source(a.plan))
 	steps := plan.Order(&o.Input)
 	a.warnCyclic(o, steps)

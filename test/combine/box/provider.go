@@ -67,6 +67,9 @@ func (p *Provider) call(ctx context, c cloud.Call, work func(c *cloud.Call, how 
 		return crash(s)
 	case cloud.Interrupt:
 		p.Cloud.Interrupt()
+	case cloud.Kill, cloud.KillBoth:
+		p.Cloud.Over(cloud.Call{Begin: p.Cloud.Begin(), Call: how})
+		p.Cloud.Kill(how == cloud.KillBoth)
 	}
 	err := work(&c, how)
 	switch {

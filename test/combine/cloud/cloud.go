@@ -28,8 +28,9 @@ const Env = "COMBINE_CLOUD"
 type Cloud struct {
 	Dir string
 
-	// Interrupt is called by a fault that asks for one; nil where the engine is another process's business.
+	// Interrupt and Kill are called by faults that ask for them, Kill for both or for the engine alone.
 	Interrupt func()
+	Kill      func(both bool)
 
 	mu sync.Mutex
 }

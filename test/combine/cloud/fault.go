@@ -4,28 +4,32 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
-// A Fault makes a call go wrong. In the file .faults it is a line: CALL KEY HOW.
+// A Fault makes a call go wrong. In the file .faults it is a line: CALL KEY HOW AFTER.
 type Fault struct {
-	Call string // as in the log; "*" is any
-	Key  string // as in the log; "*" is any
-	How  string // one of the constants below
+	Call  string // as in the log; "*" is any
+	Key   string // as in the log; "*" is any
+	How   string // one of the constants below
+	After int    // how many such calls go well before
 }
 
-// What can go wrong. All but Interrupt, Lie and Leak make the call fail.
+// What can go wrong. All but Interrupt, Kill, KillBoth, Lie and Leak make the call fail.
 const (
 	Fail      = "fail"      // an error, nothing was done
 	Late      = "late"      // an error, everything was done and told
 	Crash     = "crash"     // the provider is gone, nothing was done
 	Lost      = "lost"      // the provider is gone, everything was done
 	Interrupt = "interrupt" // the user interrupts while the call runs, which succeeds
+	Kill      = "kill"      // the engine is killed while the call runs, which succeeds
+	KillBoth  = "killboth"  // its keeper is, too
 	Lie       = "lie"       // another result than was planned
 	Leak      = "leak"      // the write-only password in a computed attribute
 )
 
-func (f Fault) String() string { return fmt.Sprintf("%s %s %s", f.Call, f.Key, f.How) }
+func (f Fault) String() string { return fmt.Sprintf("%s %s %s %d", f.Call, f.Key, f.How, f.After) }
 
 // Arrange makes calls go wrong from now on, each fault once.
 func (c *Cloud) Arrange(faults []Fault) error {
@@ -49,14 +53,20 @@ func (c *Cloud) Wrong(call, key string) string {
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	for i, line := range lines {
 		var f Fault
-		if n, _ := fmt.Sscan(line, &f.Call, &f.Key, &f.How); n != 3 {
+		if n, _ := fmt.Sscan(line, &f.Call, &f.Key, &f.How, &f.After); n < 3 {
 			continue
 		}
-		if (f.Call == call || f.Call == "*") && (f.Key == key || f.Key == "*") {
-			rest := append(lines[:i:i], lines[i+1:]...)
-			_ = os.WriteFile(path, []byte(strings.Join(rest, "\n")), 0o600)
-			return f.How
+		if f.Call != call && f.Call != "*" || f.Key != key && f.Key != "*" {
+			continue
 		}
+		if f.After > 0 {
+			f.After--
+			lines[i] = f.String()
+			_ = os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600)
+			continue
+		}
+		_ = os.WriteFile(path, []byte(strings.Join(slices.Delete(lines, i, i+1), "\n")), 0o600)
+		return f.How
 	}
 	return ""
 }
