@@ -107,7 +107,11 @@ func (x *step) make(ctx context.Context, d *program.Declaration, t *object.Tools
 	if !ok {
 		return mark.Value{}, false
 	}
-	op, ok := x.a.intend(c.Object, c.Action, u.Instance)
+	action := plan.Create
+	if cur.Entry != nil {
+		action = plan.Update
+	}
+	op, ok := x.a.intend(c.Object, action, u.Instance)
 	if !ok {
 		return mark.Value{}, false
 	}
