@@ -2,6 +2,7 @@ package planning
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -56,6 +57,9 @@ func (x *instance) importFor(ctx context.Context) (object.Current, *plan.Importi
 		x.run.Bag.Add(diag.Errorf("Invalid import id argument", "The import block for %s has an id that depends on values that cannot be determined until apply, so that Lethe cannot plan to import this resource.", x.inst).At(im.Range))
 		return object.Current{}, nil, false
 	}
+	if x.deposed(im.ID) {
+		return object.Current{}, nil, true
+	}
 	t, u, ok := x.run.ToolsAfter(ctx, x.d, x.f, x.inst.Key, x.inst)
 	if !ok {
 		return object.Current{}, nil, false
@@ -76,6 +80,22 @@ func (x *instance) importFor(ctx context.Context) (object.Current, *plan.Importi
 	x.p.found[x.inst.Current()] = cur
 	x.p.mu.Unlock()
 	return cur, &plan.Importing{ID: im.ID, Identity: im.Identity}, true
+}
+
+// deposed is whether the instance has the object with an id already, which is on its way out: a run that was lost
+// imported it, and was about to make another in its place.
+func (x *instance) deposed(id string) bool {
+	r := x.p.prior.Resource(x.inst.Abs())
+	if r == nil {
+		return false
+	}
+	for o, e := range r.Objects() {
+		var has struct{ ID string }
+		if o.IsDeposed() && o.Instance == x.inst && json.Unmarshal(e.Attrs, &has) == nil && has.ID == id && id != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // takenIn is what the import command makes of an instance: what there is of it, or what it imports. Its

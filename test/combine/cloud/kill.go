@@ -10,15 +10,19 @@ import (
 )
 
 // KillEngine kills an engine, given by its process, and with it its keeper if that is asked for: at one moment, as
-// far as either can tell.
+// far as either can tell. The keeper is the last, since its providers end with it.
 func KillEngine(engine int, both bool) {
+	var with []int
 	if both {
-		_ = syscall.Kill(engine, syscall.SIGSTOP)
-		for _, k := range keepers(engine) {
-			_ = syscall.Kill(k, syscall.SIGKILL)
-		}
+		with = keepers(engine)
+	}
+	for _, k := range with {
+		_ = syscall.Kill(k, syscall.SIGSTOP)
 	}
 	_ = syscall.Kill(engine, syscall.SIGKILL)
+	for _, k := range with {
+		_ = syscall.Kill(k, syscall.SIGKILL)
+	}
 }
 
 // Engine is the process that a provider works for, given its parent: a keeper's, or the engine itself.
