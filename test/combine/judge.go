@@ -482,7 +482,7 @@ func (j *judgement) order() {
 	j.o.Before.managed(func(r *StateResource, i *StateInstance) {
 		was[i.id()] = j.st.Config.landed(r.addr())
 		is, declared := j.st.Config.createsFirst(r)
-		if !declared { // what is gone has its order from what was applied
+		if !declared || j.o.After.at(i.addr(r)) == nil { // what is gone has its order from what was applied
 			is, _ = j.x.applied.createsFirst(r)
 			is = is || i.CreateFirst
 		}
