@@ -21,6 +21,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
@@ -295,6 +296,9 @@ func (s *Set) Has(text string) bool {
 	any, clear := s.any(text)
 	return any || !clear
 }
+
+// HasIn is Has for bytes, which it does not copy: they may be many, and must not change meanwhile.
+func (s *Set) HasIn(b []byte) bool { return s.Has(unsafe.String(unsafe.SliceData(b), len(b))) }
 
 func (s *Set) any(text string) (any, clear bool) {
 	clear = s.peel(text, false, func(*layer, int, *piece) bool {

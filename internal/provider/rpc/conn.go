@@ -67,6 +67,9 @@ func (c *Conn) flush() {
 	for len(c.out) > 0 && c.err == nil {
 		b := c.out
 		c.out = c.spare[:0]
+		if len(b) >= brim {
+			c.changed.Broadcast()
+		}
 		c.mu.Unlock()
 		_, err := c.net.Write(b)
 		c.mu.Lock()
@@ -91,13 +94,16 @@ type stream struct {
 	ended    bool
 	err      error // how it ended
 	request  []byte
+	more     [][]byte // of the request: what was not copied
 }
 
 var streams = sync.Pool{New: func() any { return &stream{over: make(chan struct{}, 1)} }}
 
-// free gives a stream back that is over. Long buffers are left to the collector.
+// long is a buffer that is left to the collector instead of being used again.
+const long = 64 << 10
+
+// free gives a stream back that is over.
 func (s *stream) free() {
-	const long = 64 << 10
 	if cap(s.answer) > long {
 		s.answer = nil
 	}
