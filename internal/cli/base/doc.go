@@ -63,6 +63,9 @@ type Env struct {
 	Files   disk.FS          // where states, journals, plans and selections are kept; nil: the real one
 	Called  string           // Dir as it was before -chdir; "" without one
 
+	// Hide keeps others out of the program's memory. It is called when the first secret is in it; may be nil.
+	Hide func()
+
 	// Keeper starts a process that keeps providers; nil: there is to be none.
 	Keeper func() (*keeper.Process, error)
 }
