@@ -31,12 +31,16 @@ func TestHidden(t *testing.T) {
 		t.Run("keeper "+keeps, func(t *testing.T) {
 			t.Parallel()
 			p := newProcess(t, lease+`
+variable "early" { # is known before a keeper is started
+  type      = string
+  ephemeral = true
+}
 resource "rogue_thing" "a" {
   name      = "a"
-  secret_wo = ephemeral.playground_lease.l.token
+  secret_wo = "${ephemeral.playground_lease.l.token}${var.early}"
   misbehave = "Apply=wait:4s"
 }
-`, "LETHE_KEEPER="+keeps, "GOTRACEBACK=crash", "TF_VAR_unused="+canary)
+`, "LETHE_KEEPER="+keeps, "GOTRACEBACK=crash", "TF_VAR_early=early-"+canary)
 			s := p.command()
 			s.cmd.Path, s.cmd.Args = "/bin/sh", []string{"sh", "-c", "ulimit -c unlimited 2>/dev/null; exec lethe apply -auto-approve"}
 			if err := unprivileged(s.cmd.Start); err != nil {
@@ -59,7 +63,6 @@ resource "rogue_thing" "a" {
 			if status, ok := s.cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.CoreDump() {
 				t.Errorf("an image was written: %v", s.cmd.ProcessState)
 			}
-			p.env = append(p.env, "TF_VAR_unused=")
 			_, next := p.run("plan", "-lock-timeout=1m")
 			p.forgotten(out + next)
 		})
