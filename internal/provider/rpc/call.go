@@ -157,10 +157,6 @@ func (c *Conn) send(ctx context.Context, method string, s *stream) (uint32, erro
 	return id, nil
 }
 
-// brim is how much may wait to be written before those who send long messages wait as well: no message is copied as a
-// whole.
-const brim = 256 << 10
-
 // await waits until ready says so, which it may do at once; what was written before is sent.
 func (c *Conn) await(ctx context.Context, ready func() bool) error {
 	if err := ctx.Err(); err != nil {

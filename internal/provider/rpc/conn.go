@@ -57,6 +57,10 @@ func (c *Conn) fail(err error) {
 	c.changed.Broadcast()
 }
 
+// brim is how much may wait to be written before those who send long messages wait as well: no message is copied as a
+// whole.
+const brim = 256 << 10
+
 // flush writes what is in out, unless another caller does already. The caller holds the lock, which is
 // not held while writing.
 func (c *Conn) flush() {
