@@ -8,6 +8,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/cli"
 	"github.com/lethe-iac/lethe/internal/provider/keeper"
+	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
 func main() { os.Exit(run()) }
@@ -22,7 +23,7 @@ func run() int {
 	}
 	return cli.Main(cli.Env{
 		Args: os.Args[1:], Program: os.Args[0], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		Dir: dir, Environ: os.Environ(), Now: time.Now, Signals: cli.Signals(),
+		Dir: dir, Environ: os.Environ(), Now: time.Now, Signals: cli.Signals(), Hide: subprocess.Hide,
 		Keeper: func() (*keeper.Process, error) { return keeper.Spawn(os.Args[0], os.Environ()) },
 	})
 }

@@ -8,9 +8,22 @@ import (
 )
 
 func TestPercent(t *testing.T) {
-	for live, want := range map[uint64]int{0: 1600, 4 << 20: 400, 16 << 20: 100, 32 << 20: 75, 1 << 30: 75} {
-		if got := percent(live); got != want {
-			t.Errorf("%d bytes: %d%%, want %d%%", live, got, want)
+	for _, heap := range []struct {
+		live, scanned uint64
+		want          int
+	}{
+		{0, 0, 1600},
+		{4 << 20, 4 << 20, 400},
+		{16 << 20, 8 << 20, 100},
+		{32 << 20, 16 << 20, 75},
+		{1 << 30, 400 << 20, 75},
+		{1 << 30, 171 << 20, 50}, // mostly text
+		{350 << 20, 2 << 20, 5},  // a text or two
+		{200 << 20, 2 << 20, 8},  // what is always there to be allocated
+		{1 << 30, 1 << 30, 75},
+	} {
+		if got := percent(heap.live, heap.scanned); got != heap.want {
+			t.Errorf("%d bytes, %d with pointers: %d%%, want %d%%", heap.live, heap.scanned, got, heap.want)
 		}
 	}
 }
@@ -25,7 +38,7 @@ func TestCollect(t *testing.T) {
 	}
 	t.Setenv("GOGC", "")
 	collect()
-	heap := make([]byte, 256<<20)
+	heap := make([]byte, 512<<20)
 	defer runtime.KeepAlive(heap)
 	for range 1000 { // the finalizer runs some time after a collection
 		runtime.GC()

@@ -165,10 +165,17 @@ func TestModes(t *testing.T) {
 				t.Helper()
 				err := filepath.WalkDir(p.dir, func(path string, d fs.DirEntry, err error) error {
 					name, _ := filepath.Rel(p.dir, path)
-					if err != nil || d.IsDir() || strings.HasPrefix(name, ".c") || name == ".rc" || name == "main.tf" {
+					if err != nil || strings.HasPrefix(name, ".c") || name == ".rc" || name == "main.tf" || name == "." {
 						return err
 					}
 					info, err := d.Info()
+					if err == nil && d.IsDir() { // what is run lies below .terraform: others may look, and change nothing
+						if at := info.Mode().Perm(); at&0o022 != 0 || at&0o077 != 0 && name != ".terraform" {
+							t.Errorf("the directory %s has the mode %o", name, at)
+						}
+						ours[d.Name()] = true
+						return nil
+					}
 					if err == nil && info.Mode().Perm()&0o077 != 0 {
 						t.Errorf("%s has the mode %o", name, info.Mode().Perm())
 					}
@@ -187,6 +194,11 @@ func TestModes(t *testing.T) {
 				}
 				return s
 			}
+			for _, args := range []string{"workspace new other", "workspace select default"} {
+				if code, out := under(args).wait(); code != 0 {
+					t.Errorf("%s, exit code %d:\n%s", args, code, out)
+				}
+			}
 			s := under("apply -auto-approve")
 			p.seen("ApplyResourceChange", "playground_thing", `"end"`)
 			look() // the journal, while it is written
@@ -199,7 +211,7 @@ func TestModes(t *testing.T) {
 				}
 			}
 			look()
-			for _, name := range []string{"terraform.tfstate", "terraform.tfstate.backup", "terraform.tfstate.journal", "saved", "log", "plan.key"} {
+			for _, name := range []string{"terraform.tfstate", "terraform.tfstate.backup", "terraform.tfstate.journal", "saved", "log", "plan.key", ".terraform"} {
 				if !ours[name] {
 					t.Errorf("there was no %s", name)
 				}

@@ -15,6 +15,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli"
 	"github.com/lethe-iac/lethe/internal/provider/keeper"
 	"github.com/lethe-iac/lethe/internal/sshconn/sshdtest"
+	"github.com/lethe-iac/lethe/internal/subprocess"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 			stdout, stderr := recorded(os.Stdout), recorded(os.Stderr)
 			os.Exit(cli.Main(cli.Env{
 				Args: os.Args[1:], Program: os.Args[0], Stdin: os.Stdin, Stdout: stdout, Stderr: stderr,
-				Dir: dir, Environ: os.Environ(), Now: time.Now, Signals: cli.Signals(),
+				Dir: dir, Environ: os.Environ(), Now: time.Now, Signals: cli.Signals(), Hide: subprocess.Hide,
 				Keeper: func() (*keeper.Process, error) { return keeper.Spawn(os.Args[0], os.Environ()) },
 			}))
 		},

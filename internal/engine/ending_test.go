@@ -16,14 +16,14 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/journal"
 )
 
-// slow is a journal whose records become durable late, or never.
+// slow is a journal whose results become durable late, or never; nothing that is given later is before.
 type slow struct {
 	mu   sync.Mutex
 	log  []string
 	ops  journal.Op
 	late time.Duration
-	err  error // of every result
-	wg   sync.WaitGroup
+	err  error         // of every result
+	last chan struct{} // closed when the last result is durable; nil: there is none
 }
 
 func (s *slow) note(format string, a ...any) {
@@ -33,11 +33,17 @@ func (s *slow) note(format string, a ...any) {
 }
 
 func (s *slow) Intent(i journal.Intent) (journal.Op, error) {
-	s.note("intent %s", i.Object)
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.ops++
-	return s.ops, nil
+	op, before := s.ops, s.last
+	s.mu.Unlock()
+	if before != nil {
+		if <-before; s.err != nil {
+			return 0, s.err
+		}
+	}
+	s.note("intent %s", i.Object)
+	return op, nil
 }
 
 func (s *slow) Result(op journal.Op, changed ...journal.Change) error {
@@ -47,11 +53,20 @@ func (s *slow) Result(op journal.Op, changed ...journal.Change) error {
 }
 
 func (s *slow) Later(over func(error), _ journal.Op, changed ...journal.Change) {
-	s.wg.Go(func() {
+	this := make(chan struct{})
+	s.mu.Lock()
+	before := s.last
+	s.last = this
+	s.mu.Unlock()
+	go func() {
 		time.Sleep(s.late)
+		if before != nil {
+			<-before
+		}
 		s.note("result %s", changed[0].Object)
+		close(this)
 		over(s.err)
-	})
+	}()
 }
 
 func (s *slow) End(state.Digest) error { return nil }
@@ -61,7 +76,7 @@ resource "plant_item" "a" { name = "x" }
 resource "plant_item" "b" { name = plant_item.a.value }
 `
 
-// What depends on a step begins when its record is durable, and what does not is not kept waiting.
+// The call of what depends on a step is made when the record of the step is durable.
 func TestDurableBeforeOver(t *testing.T) {
 	w, _ := newPlantWorld(t)
 	w.engine.Parallelism = 1
@@ -80,7 +95,7 @@ resource "plant_item" "other" { name = "x" }
 		at[line] = i
 	}
 	if len(at) != 6 || at["result plant_item.a"] > at["intent plant_item.b"] {
-		t.Errorf("b was begun before the result of a was durable: %q", j.log)
+		t.Errorf("the call of b was announced before the result of a was durable: %q", j.log)
 	}
 }
 

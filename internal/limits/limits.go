@@ -23,7 +23,10 @@ type Limits struct {
 	Elements  int   // of one value, of an argument of a function, and made by the loops of one expression
 	Memory    int64 // bytes that live on the heap beside what was read and what instances take
 	Time      int64 // seconds that one expression may take
+	Wall      int64 // seconds that a whole command may take; 0: as long as it takes
 	Templates int   // templates that call templates: TF_TEMPLATE_RECURSION_DEPTH
+
+	Ends time.Time // when Wall is over; zero: never
 }
 
 // Filled is l with the defaults where it says nothing.
@@ -46,8 +49,21 @@ func fill[T int | int64](field *T, value T) {
 }
 
 // Seconds is Time as a duration.
-func (l Limits) Seconds() time.Duration {
-	return time.Duration(min(l.Time, math.MaxInt32)) * time.Second
+func (l Limits) Seconds() time.Duration { return seconds(l.Time) }
+
+func seconds(n int64) time.Duration { return time.Duration(min(n, math.MaxInt32)) * time.Second }
+
+// Since has the whole command end by Wall, from when it began.
+func (l *Limits) Since(began time.Time) {
+	if l.Wall > 0 {
+		l.Ends = began.Add(seconds(l.Wall))
+	}
+}
+
+// Grace is how long calls that are under way when Wall is over may go on: a tenth of it, five seconds at least and five
+// minutes at most.
+func (l Limits) Grace() time.Duration {
+	return max(5*time.Second, min(5*time.Minute, seconds(l.Wall)/10))
 }
 
 type named struct {
@@ -59,7 +75,7 @@ type named struct {
 func (l *Limits) all() []named {
 	return []named{
 		{"bytes", &l.Bytes}, {"tokens", &l.Tokens}, {"nesting", &l.Nesting}, {"instances", &l.Instances},
-		{"elements", &l.Elements}, {"memory", &l.Memory}, {"time", &l.Time},
+		{"elements", &l.Elements}, {"memory", &l.Memory}, {"time", &l.Time}, {"wall", &l.Wall},
 	}
 }
 
@@ -128,6 +144,8 @@ func (l Limits) Exceeded(spared int64, began time.Time) string {
 		return fmt.Sprintf("more memory is in use than the limit of %d MB", l.Memory>>20)
 	case time.Since(began) > l.Seconds():
 		return fmt.Sprintf("it takes longer than the limit of %s", l.Seconds())
+	case !l.Ends.IsZero() && time.Now().After(l.Ends):
+		return fmt.Sprintf("the whole command takes longer than the limit of %s", seconds(l.Wall))
 	}
 	return ""
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestParse(t *testing.T) {
@@ -41,5 +42,28 @@ func TestLimitsAreDescribed(t *testing.T) {
 	}
 	if rows != len(all) {
 		t.Errorf("docs/limits.md has %d rows for %d limits", rows, len(all))
+	}
+}
+
+// Wall is over at a moment, which evaluations look at.
+func TestWall(t *testing.T) {
+	var l Limits
+	if l.Since(time.Now()); !l.Ends.IsZero() || l.Exceeded(1<<40, time.Now()) != "" && l.Filled().Exceeded(1<<40, time.Now()) != "" {
+		t.Error("there is a limit by default")
+	}
+	if err := l.Parse("wall=600"); err != nil {
+		t.Fatal(err)
+	}
+	l = l.Filled()
+	if l.Since(time.Now().Add(-9 * time.Minute)); l.Exceeded(1<<40, time.Now()) != "" {
+		t.Error("it is over before its time")
+	}
+	if l.Since(time.Now().Add(-11 * time.Minute)); l.Exceeded(1<<40, time.Now()) != "the whole command takes longer than the limit of 10m0s" {
+		t.Error("it is not over")
+	}
+	for wall, want := range map[string]time.Duration{"5": 5 * time.Second, "600": time.Minute, "36000": 5 * time.Minute} {
+		if err := l.Parse("wall=" + wall); err != nil || l.Grace() != want {
+			t.Errorf("%s: a grace of %s, %v", wall, l.Grace(), err)
+		}
 	}
 }

@@ -220,7 +220,7 @@ func (r *rights) before(t *Tools, p cty.Path) (cty.Value, bool) {
 // it. Few answers have to be decoded for that: the wire holds texts as they are, though not numbers.
 func harmless(t *Tools, wire []byte, was *state.Entry, title string) bool {
 	if secrets := t.Walk.Secrets; !secrets.Number() {
-		if !secrets.Has(string(wire)) {
+		if !secrets.HasIn(wire) {
 			return true
 		}
 	}

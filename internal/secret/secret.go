@@ -21,6 +21,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
@@ -56,9 +57,25 @@ func (s *Set) Add(text string, origin Origin) {
 	if _, err := strconv.ParseFloat(text, 64); err == nil {
 		s.number.Store(true)
 	}
-	s.some.Store(true)
+	s.begin()
 	if s.told != nil {
 		s.told(text, origin)
+	}
+}
+
+// First has f called when the first string is registered. f must not use the Set.
+func (s *Set) First(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.first = f; s.some.Load() {
+		f()
+	}
+}
+
+// begin notes that there is a secret. The caller holds the lock.
+func (s *Set) begin() {
+	if !s.some.Swap(true) && s.first != nil {
+		s.first()
 	}
 }
 
@@ -109,7 +126,7 @@ func (s *Set) MaskValue(v cty.Value, origin Origin) {
 		for _, form := range append(forms(text), lines(text)...) {
 			s.table.add(form, sec, false)
 		}
-		s.some.Store(true)
+		s.begin()
 	})
 }
 
@@ -295,6 +312,9 @@ func (s *Set) Has(text string) bool {
 	any, clear := s.any(text)
 	return any || !clear
 }
+
+// HasIn is Has for bytes, which it does not copy: they may be many, and must not change meanwhile.
+func (s *Set) HasIn(b []byte) bool { return s.Has(unsafe.String(unsafe.SliceData(b), len(b))) }
 
 func (s *Set) any(text string) (any, clear bool) {
 	clear = s.peel(text, false, func(*layer, int, *piece) bool {

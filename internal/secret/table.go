@@ -156,6 +156,7 @@ type Set struct {
 
 	elsewhere func(string) bool
 	told      func(string, Origin) // see Tell
+	first     func()               // see First
 
 	found  atomic.Bool  // Check has found one
 	peeled atomic.Int64 // see layers

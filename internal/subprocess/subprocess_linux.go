@@ -5,7 +5,13 @@ import (
 	"runtime"
 	"sync"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
+
+// Hide keeps the user's other processes out of our memory and environment, and our memory out of files: no debugger can
+// be attached, and there is no image of it after a crash. Programs that we start are not meant.
+func Hide() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
 
 // Attributes are what a program is started with. The signal it gets when we die is one that
 // cannot be ignored: what is left then has lost the process that it works for, and holds our secrets.

@@ -8,6 +8,9 @@ import (
 	"syscall"
 )
 
+// Hide does nothing here.
+func Hide() {}
+
 // Attributes are what a program is started with: nothing that matters here.
 func Attributes() *syscall.SysProcAttr { return nil }
 

@@ -8,13 +8,12 @@ import (
 	"sync/atomic"
 )
 
-// Fan is how one visit becomes many, or lasts longer than it takes. A visit calls Jobs and returns;
+// Fan is how one visit becomes many. A visit calls Jobs and returns;
 // the jobs then run on the same workers, at the place of their node in the ready list, and the node
 // is over when the last of them is. It succeeds if all of them did.
 type Fan struct {
 	jobs int
 	job  func(ctx context.Context, i int) bool
-	rest func(over func(ok bool))
 
 	next, running int  // next job to start; jobs started and not over
 	failed        bool // a job failed or was left out
@@ -23,11 +22,6 @@ type Fan struct {
 // Jobs hands the walker the jobs 0 to n-1 of this node. It may be called once in a visit, and
 // counts only if the visit succeeds.
 func (f *Fan) Jobs(n int, job func(ctx context.Context, i int) bool) { f.jobs, f.job = n, job }
-
-// Rest makes f run right after the visit, and the node be over when over is called: once, from any
-// goroutine, with how the node ends. The worker does something else meanwhile. It counts only if
-// the visit succeeds, and not beside jobs.
-func (f *Fan) Rest(rest func(over func(ok bool))) { f.rest = rest }
 
 // over reports whether no job runs and none is left to start.
 func (f *Fan) over() bool { return f.running == 0 && f.next >= f.jobs }

@@ -85,8 +85,6 @@ func (r *run) runNode(n Node, fan *Fan) {
 	switch {
 	case !ok:
 		r.end(n, Failed)
-	case fan.rest != nil:
-		r.leave(n, fan.rest)
 	case fan.job == nil:
 		r.end(n, Succeeded)
 	default:
@@ -128,27 +126,6 @@ func (r *run) endFan(n Node, f *Fan) {
 	} else {
 		r.end(n, Succeeded)
 	}
-}
-
-// leave has n be over when rest says so.
-func (r *run) leave(n Node, rest func(func(bool))) {
-	r.working++ // so that no worker takes the run for stuck
-	r.mu.Unlock()
-	defer r.mu.Lock()
-	rest(func(ok bool) {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.working--
-		if ok {
-			r.end(n, Succeeded)
-		} else {
-			r.end(n, Failed)
-		}
-		r.settle()
-		if r.idle > 0 && (r.ready.count > 0 || r.working == 0) {
-			r.cond.Signal()
-		}
-	})
 }
 
 // outside calls f without the lock, having woken a colleague if there is work for one.

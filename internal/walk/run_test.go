@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -428,101 +427,6 @@ func layered(n int) *Graph {
 	}
 	g.Waits(down, up)
 	return g
-}
-
-// A node that rests is over when its worker reports it. The worker does something else meanwhile, and
-// what comes after the node waits.
-func TestRest(t *testing.T) {
-	for name, c := range map[string]struct {
-		ok   bool
-		want string
-	}{
-		"well":   {true, "a b c -p | [succeeded succeeded succeeded succeeded]"},
-		"failed": {false, "a b -p | [failed succeeded skipped succeeded]"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			g := parse("a\nb\nc: a\n-p!:; a c")
-			var log []string
-			var over func(bool)
-			r := g.Run(context.Background(), RunOptions{Workers: 1, Visit: func(_ context.Context, n Node, f *Fan) bool {
-				log = append(log, g.Label(n))
-				switch g.Label(n) {
-				case "a":
-					f.Rest(func(tell func(bool)) { over = tell })
-				case "b":
-					over(c.ok)
-				}
-				return true
-			}})
-			if got := fmt.Sprint(strings.Join(log, " "), " | ", r.Outcomes); got != c.want {
-				t.Errorf("got %s, want %s", got, c.want)
-			}
-		})
-	}
-}
-
-// Nothing else runs while everything rests: the end of a node wakes the worker that goes on, and the run ends
-// with the last node, also if that is told from elsewhere or at once.
-func TestRestAlone(t *testing.T) {
-	g := parse("a\nb: a\nc: b\nd: c")
-	var log []string
-	r := g.Run(context.Background(), RunOptions{Workers: 3, Visit: func(_ context.Context, n Node, f *Fan) bool {
-		log = append(log, g.Label(n)) // one after the other: the chain leaves no choice
-		f.Rest(func(over func(bool)) {
-			if n%2 == 0 {
-				over(true)
-				return
-			}
-			go func() {
-				runtime.Gosched()
-				over(true)
-			}()
-		})
-		return true
-	}})
-	if got := strings.Join(log, " "); got != "a b c d" || !ok(r) {
-		t.Errorf("got %s, %v", got, r.Outcomes)
-	}
-}
-
-// A visit that fails does not rest.
-func TestRestOfFailedVisit(t *testing.T) {
-	g := parse("a\nb: a")
-	r := g.Run(context.Background(), RunOptions{Workers: 2, Visit: func(_ context.Context, n Node, f *Fan) bool {
-		f.Rest(func(func(bool)) { t.Error("a failed visit rests") })
-		return false
-	}})
-	if fmt.Sprint(r.Outcomes) != "[failed skipped]" {
-		t.Errorf("outcomes: %v", r.Outcomes)
-	}
-}
-
-// After a cancellation nodes that rest are waited for, and closers run after them.
-func TestRestCancelled(t *testing.T) {
-	g := parse("a\nb\n-p!:; a")
-	ctx, cancel := context.WithCancel(context.Background())
-	var rested atomic.Bool
-	r := g.Run(ctx, RunOptions{Workers: 2, Visit: func(_ context.Context, n Node, f *Fan) bool {
-		switch g.Label(n) {
-		case "a":
-			cancel()
-			f.Rest(func(over func(bool)) {
-				go func() {
-					time.Sleep(time.Millisecond)
-					rested.Store(true)
-					over(true)
-				}()
-			})
-		case "-p":
-			if !rested.Load() {
-				t.Error("the closer runs before what it closes for is over")
-			}
-		}
-		return true
-	}})
-	if r.Of(g.ids["a"]) != Succeeded || r.Of(g.ids["-p"]) != Succeeded {
-		t.Errorf("outcomes: %v", r.Outcomes)
-	}
 }
 
 // What a late node opens is used and closed before more is opened than there are workers, also where

@@ -80,6 +80,9 @@ func (c *Call) ended(code int) int {
 // New is a command with its flags, before these are read, and what runs it.
 func (e *Env) New(cmd *Command) (*Call, Run) {
 	c := &Call{Env: e, Command: cmd, Sources: &diag.Sources{}, Secrets: &secret.Set{}}
+	if e.Hide != nil {
+		c.Secrets.First(e.Hide)
+	}
 	c.View.gatherWarnings, c.View.gatherErrors = true, true
 	c.Flags = flag.NewFlagSet(cmd.Name, flag.ContinueOnError)
 	c.Flags.SetOutput(io.Discard)

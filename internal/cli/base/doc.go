@@ -63,6 +63,9 @@ type Env struct {
 	Files   disk.FS          // where states, journals, plans and selections are kept; nil: the real one
 	Called  string           // Dir as it was before -chdir; "" without one
 
+	// Hide keeps others out of the program's memory. It is called when the first secret is in it; may be nil.
+	Hide func()
+
 	// Keeper starts a process that keeps providers; nil: there is to be none.
 	Keeper func() (*keeper.Process, error)
 }
@@ -124,10 +127,14 @@ type Call struct {
 
 // Stops are what interrupts end, one after the other.
 type Stops struct {
-	Begin   context.Context // the first: nothing new is started, providers and provisioners are asked to give up
-	Abandon context.Context // a second after the second: no call is waited for, but for those that close leases
-	Leave   context.Context // and then these are not, either
-	cut     atomic.Bool     // that kept something from being done
+	Begin   context.Context        // the first: nothing new is started, providers and provisioners are asked to give up
+	Abandon context.Context        // a second after the second: no call is waited for, but for those that close leases
+	Leave   context.Context        // and then these are not, either
+	Began   time.Time              // when the command did
+	cut     atomic.Bool            // that kept something from being done
+	late    atomic.Pointer[string] // what was under way when the command had taken as long as it may
+	timed   bool
+	expired chan time.Duration // gets, when that is, how long calls may still go on
 }
 
 // Screen is where a command talks to its user: a view for what happens, plain lines, questions.

@@ -2,6 +2,7 @@ package base
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"runtime/pprof"
@@ -40,16 +41,32 @@ func (c *Call) interrupts(parent context.Context) (context.Context, func()) {
 	c.Stops.Begin, begin = context.WithCancel(parent)
 	c.Stops.Abandon, abandon = context.WithCancelCause(parent)
 	c.Stops.Leave, leave = context.WithCancelCause(parent)
-	end := func() { begin(); abandon(nil); leave(nil) }
-	if c.Signals == nil {
-		return c.Stops.Begin, end
-	}
+	c.Stops.Began, c.Stops.expired = time.Now(), make(chan time.Duration, 1)
 	done := make(chan struct{})
+	second := func() {
+		time.AfterFunc(abandonAfter, func() { abandon(provider.ErrAbandoned) })
+		time.AfterFunc(leaveAfter, func() { leave(provider.ErrAbandoned) })
+		time.AfterFunc(goneAfter, func() { c.vanish(0) })
+	}
 	listen := func() {
 		for n := 1; ; n++ {
 			select {
 			case <-done:
 				return
+			case grace := <-c.Stops.expired:
+				if n > 1 {
+					n-- // it is being ended already
+					continue
+				}
+				c.tooLong()
+				begin()
+				time.AfterFunc(grace, func() {
+					select {
+					case <-done:
+					default:
+						second()
+					}
+				})
 			case s := <-c.Signals:
 				if s == syscall.SIGQUIT {
 					c.dump()
@@ -60,9 +77,7 @@ func (c *Call) interrupts(parent context.Context) (context.Context, func()) {
 				case 1:
 					begin()
 				case 2:
-					time.AfterFunc(abandonAfter, func() { abandon(provider.ErrAbandoned) })
-					time.AfterFunc(leaveAfter, func() { leave(provider.ErrAbandoned) })
-					time.AfterFunc(goneAfter, func() { c.vanish(0) })
+					second()
 				default:
 					c.vanish(partTime)
 				}
@@ -70,7 +85,39 @@ func (c *Call) interrupts(parent context.Context) (context.Context, func()) {
 		}
 	}
 	go listen()
-	return c.Stops.Begin, func() { close(done); end() }
+	return c.Stops.Begin, func() { close(done); begin(); abandon(nil); leave(nil) }
+}
+
+// EndBy has the command end as after an interrupt when a moment has come, and, when it has not ended after a grace, as
+// after the second. No moment is never.
+func (c *Call) EndBy(moment time.Time, grace time.Duration) {
+	if moment.IsZero() || c.Stops.timed {
+		return
+	}
+	c.Stops.timed = true
+	time.AfterFunc(time.Until(moment), func() { c.Stops.expired <- grace })
+}
+
+// tooLong notes what is under way when the command has taken as long as it may, and says that it is being ended.
+func (c *Call) tooLong() {
+	var names []string
+	if c.Work != nil {
+		changes, _ := c.Work.Unfinished()
+		for _, o := range changes {
+			names = append(names, o.String())
+		}
+	}
+	slices.Sort(names)
+	const most = 10
+	if len(names) > most {
+		names = append(names[:most], fmt.Sprintf("%d others", len(names)-most))
+	}
+	text := ""
+	if len(names) > 0 {
+		text = " Under way were calls that change or open something, of " + strings.Join(names, ", ") + "."
+	}
+	c.Stops.late.Store(&text)
+	c.UI.Line("The time that this command may take is over (wall in LETHE_LIMITS). Nothing more is begun, what is under way may end.")
 }
 
 // CutShort notes that an interrupt keeps what comes next from being done, if there was one.
@@ -88,6 +135,9 @@ func (c *Call) interrupted() (diag.Diagnostic, bool) {
 	walked := c.Work != nil && c.Work.Walked()
 	if c.Stops.Begin.Err() == nil || !c.Stops.cut.Load() && (walked || !c.Command.Stream) {
 		return diag.Diagnostic{}, false
+	}
+	if was := c.Stops.late.Load(); was != nil {
+		return diag.Errorf("Command takes too long", "LETHE_LIMITS says how long a whole command may take (wall), and that was over before everything was done.%s Nothing that was done is lost: run the command again for the rest, with more time.", *was), true
 	}
 	return diag.Errorf("Interrupted", "An interrupt ended this before everything was done. Nothing that was done is lost: run the command again for the rest."), true
 }

@@ -30,6 +30,8 @@ func ReadLimits(c *base.Call) (limits.Limits, bool) {
 		c.Bag.Add(diag.Errorf("Invalid "+limitsVariable, "The environment variable %s changes limits of the language: %s.", limitsVariable, err))
 		return l, false
 	}
+	l.Since(c.Stops.Began)
+	c.EndBy(l.Ends, l.Grace())
 	return l, true
 }
 

@@ -43,6 +43,8 @@ type applier struct {
 	plan  *plan.Plan
 	hosts run.Hosts
 
+	records pending
+
 	mu     sync.Mutex
 	edit   *state.Edit
 	broken error                // the journal failed: nothing new is started
@@ -69,7 +71,7 @@ type made struct {
 }
 
 // write records what became of objects, as one transaction: in the working snapshot and in the
-// journal, where it is durable before the step is over. op is the call that did it, 0 for none.
+// journal, where it is durable before any call that depends on it. op is the call that did it, 0 for none.
 //
 // No caller has to wait for it here. Records become durable in the order that they are given in, so a
 // later intent of the step is durable only after it.
@@ -83,7 +85,9 @@ func (x *step) write(op journal.Op, changed ...journal.Change) bool {
 	}
 	well := x.a.broken == nil
 	x.a.mu.Unlock()
+	x.a.records.given()
 	x.a.req.Journal.Later(x.records.record(func(err error) {
+		defer x.a.records.written()
 		if err != nil {
 			x.a.lost(err)
 		}
@@ -105,12 +109,16 @@ func (a *applier) lost(err error) {
 	a.run.Bag.Add(diag.Errorf("Failed to record progress", "The journal beside the state could not be written: %s.\n\nNothing new is started. What is running finishes, and everything that was done is kept in memory and written with the state at the end.", err))
 }
 
+// failing reports whether the journal failed.
+func (a *applier) failing() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.broken != nil
+}
+
 // intend announces a provider call that changes something.
 func (a *applier) intend(o addr.Object, action plan.Action, p addr.ProviderInstance) (journal.Op, bool) {
-	a.mu.Lock()
-	broken := a.broken
-	a.mu.Unlock()
-	if broken != nil {
+	if a.failing() {
 		return 0, false
 	}
 	op, err := a.req.Journal.Intent(journal.Intent{Object: o, Action: action.String(), Provider: p})

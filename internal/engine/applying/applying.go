@@ -116,13 +116,17 @@ func (a *applier) walk(ctx context.Context) bool {
 	result := a.run.WalkGraph(ctx, g, walk.RunOptions{
 		Workers: a.run.Settings.Workers(),
 		Visit: func(ctx context.Context, n walk.Node, f *walk.Fan) bool {
-			x := &step{a: a, run: a.run, records: &stepRecords{}}
-			return x.records.whole(f, func() bool { return x.do(ctx, o, steps.List[n]) })
+			x, s := &step{a: a, run: a.run, records: &stepRecords{}}, steps.List[n]
+			if a.unannounced(o, s) {
+				a.settle()
+			}
+			return x.records.whole(func() bool { return x.do(ctx, o, s) })
 		},
 		Skipped: func(n walk.Node) { a.skip(o, steps.List[n]) },
 	})
+	a.settle()
 	ended := func(i int) walk.Outcome { return result.Of(walk.Node(i)) }
-	whole := !a.run.Cut.Load()
+	whole := !a.run.Cut.Load() && !a.failing()
 	for i, s := range steps.List {
 		whole = whole && (s.Kind == plan.Gate || s.Kind == plan.HoldUp || s.Kind == plan.HoldDown || ended(i) == walk.Succeeded)
 	}
@@ -130,6 +134,28 @@ func (a *applier) walk(ctx context.Context) bool {
 		a.notBegun = notBegun(o, steps, ended)
 	}
 	return whole
+}
+
+// unannounced reports whether a step begins with a call that no record of the journal announces: a provisioner, a provider's
+// settings, a data source. What it depends on has to be durable then. Other steps begin at once: their intents are durable
+// after the results that were given before, and mostly by the same write.
+func (a *applier) unannounced(o *ordering.Ordering, s plan.Step) bool {
+	switch s.Kind {
+	case plan.Provision, plan.DestroyProvision, plan.HoldUp:
+		return true
+	case plan.Up:
+		c := a.changes[o.Objects[s.Index]]
+		return c != nil && c.Action == plan.Read
+	}
+	return false
+}
+
+// settle waits until all that was given to the journal is durable, or cannot be.
+func (a *applier) settle() {
+	if j, ok := a.req.Journal.(interface{ Urge() }); ok {
+		j.Urge()
+	}
+	a.records.settle()
 }
 
 // notBegun are the objects of which no step was begun.

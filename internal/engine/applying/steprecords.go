@@ -1,75 +1,63 @@
 package applying
 
-import (
-	"sync"
+import "sync"
 
-	"github.com/lethe-iac/lethe/internal/walk"
-)
-
-// stepRecords are what a step waits for before it is over: its records must be durable. Its worker need
-// not wait: it begins another step, whose intent is mostly written together with the last record
-// of this one.
-type stepRecords struct {
-	mu   sync.Mutex
-	left int  // records that are not durable yet
-	lost bool // one never will be
-	then func(ok bool)
+// pending are the records of a run that are not durable yet. They become so in the order that they are given in, so a step
+// that announces its call does not wait for those of the steps that it depends on: its intent is durable after them, and
+// mostly by the same write. A step with a call that is not announced (applier.unannounced) begins when all that was given
+// before is durable.
+type pending struct {
+	mu         sync.Mutex
+	some       sync.Cond
+	begun, out int
 }
+
+// given counts a record in, and written out again when it is durable, or cannot be.
+func (p *pending) given() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.begun++
+}
+
+func (p *pending) written() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.out++
+	if p.some.L != nil {
+		p.some.Broadcast()
+	}
+}
+
+// settle waits for what was given so far.
+func (p *pending) settle() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.some.L = &p.mu
+	for n := p.begun; p.out < n; {
+		p.some.Wait()
+	}
+}
+
+// stepRecords are those of one step, which waits for them if it fails: what is said of it then is about something that is
+// recorded.
+type stepRecords struct{ pending }
 
 // record counts a record of the step in. The caller calls what it returns when that is durable, or
 // cannot be; this calls written.
 func (s *stepRecords) record(written func(error)) func(error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.left++
+	s.given()
 	return func(err error) {
 		written(err)
-		s.mu.Lock()
-		s.left--
-		s.lost = s.lost || err != nil
-		then := s.then
-		if s.left > 0 {
-			then = nil
-		}
-		ok := !s.lost
-		s.mu.Unlock()
-		if then != nil {
-			then(ok)
-		}
+		s.written()
 	}
 }
 
-// rest calls then once all records are durable or cannot be, with whether they are.
-func (s *stepRecords) rest(then func(ok bool)) {
-	s.mu.Lock()
-	left, ok := s.left > 0, !s.lost
-	if left {
-		s.then = then
-	}
-	s.mu.Unlock()
-	if !left {
-		then(ok)
-	}
-}
-
-// wait waits for the records.
-func (s *stepRecords) wait() {
-	over := make(chan bool, 1)
-	s.rest(func(ok bool) { over <- ok })
-	<-over
-}
-
-// whole does the work of a step, which then is over when its records are durable. For those of a
-// step that failed it waits, as for those of one that panicked.
-func (s *stepRecords) whole(f *walk.Fan, work func() bool) bool {
-	well := false
+// whole does the work of a step. For the records of one that failed it waits, as for those of one that panicked.
+func (s *stepRecords) whole(work func() bool) (well bool) {
 	defer func() {
 		if !well {
-			s.wait()
+			s.settle()
 		}
 	}()
-	if well = work(); well {
-		f.Rest(s.rest)
-	}
-	return well
+	return work()
 }

@@ -1,11 +1,8 @@
 package applying
 
 import (
-	"errors"
 	"testing"
 	"time"
-
-	"github.com/lethe-iac/lethe/internal/walk"
 )
 
 // A step that fails, or panics, has its records durable before it is over too.
@@ -19,7 +16,7 @@ func TestFailedStepWaits(t *testing.T) {
 			written := false
 			func() {
 				defer func() { _ = recover() }()
-				e.whole(&walk.Fan{}, func() bool {
+				e.whole(func() bool {
 					over := e.record(func(error) { written = true })
 					go func() {
 						time.Sleep(5 * time.Millisecond)
@@ -35,26 +32,24 @@ func TestFailedStepWaits(t *testing.T) {
 	}
 }
 
-// A step with several records is over after the last of them, in any order in which they become
-// durable; and lost if one is.
-func TestEndingOfSeveral(t *testing.T) {
-	for _, lost := range []error{nil, errors.New("lost")} {
-		e := &stepRecords{}
-		first, second := e.record(func(error) {}), e.record(func(error) {})
-		var told []bool
-		second(nil)
-		e.rest(func(ok bool) { told = append(told, ok) })
-		if len(told) > 0 {
-			t.Error("over before the first record is durable")
-		}
-		first(lost)
-		if len(told) != 1 || told[0] != (lost == nil) {
-			t.Errorf("lost %v: told %v", lost, told)
-		}
+// What waits for records waits for those that were given before, and for no others.
+func TestSettle(t *testing.T) {
+	var p pending
+	p.settle() // there are none
+	p.given()
+	p.given()
+	over := make(chan bool)
+	go func() {
+		p.settle()
+		close(over)
+	}()
+	p.written()
+	select {
+	case <-over:
+		t.Error("it did not wait for the second")
+	case <-time.After(5 * time.Millisecond):
 	}
-	e := &stepRecords{}
-	ok := false
-	if e.rest(func(well bool) { ok = well }); !ok {
-		t.Error("a step without records is over at once")
-	}
+	p.given() // comes later
+	p.written()
+	<-over
 }

@@ -6,6 +6,3 @@ import "os"
 
 // program is what is run: this one.
 func program() (string, error) { return os.Executable() }
-
-// hide does nothing here.
-func hide() {}

@@ -29,7 +29,8 @@ func (c *Conn) Invoke(ctx context.Context, method string, request, answer any, _
 	defer s.free()
 	switch out := answer.(type) {
 	case proto.Message:
-		if err := proto.Unmarshal(s.answer[prefix:], out); err != nil {
+		proto.Reset(out)
+		if err := unmarshal(s.answer[prefix:], out.ProtoReflect(), inside); err != nil {
 			return status.Errorf(codes.Internal, "grpc: failed to unmarshal the received message: %v", err)
 		}
 	case *[]byte:
@@ -53,19 +54,29 @@ func (c *Conn) Listen(ctx context.Context, method string, hear func(message []by
 	return nil
 }
 
-// encode makes the request, with its prefix.
+// encode makes the request, with its prefix. Bytes of it that are many stay the caller's, who does not change them before
+// the call is over.
 func (s *stream) encode(request any, max int) error {
 	s.request = append(s.request[:0], 0, 0, 0, 0, 0)
+	var err error
 	switch m := request.(type) {
 	case []byte:
-		s.request = append(s.request, m...)
+		if len(m) >= large {
+			s.more = [][]byte{m}
+		} else {
+			s.request = append(s.request, m...)
+		}
 	case proto.Message:
-		var err error
-		if s.request, err = (proto.MarshalOptions{}).MarshalAppend(s.request, m); err != nil {
-			return status.Errorf(codes.Internal, "grpc: error while marshaling: %v", err)
+		if proto.Size(m) >= large {
+			s.more, err = pieces(m.ProtoReflect(), inside)
+		} else {
+			s.request, err = proto.MarshalOptions{UseCachedSize: true}.MarshalAppend(s.request, m)
 		}
 	}
-	n := len(s.request) - prefix
+	if err != nil {
+		return status.Errorf(codes.Internal, "grpc: error while marshaling: %v", err)
+	}
+	n := len(s.request) - prefix + total(s.more)
 	if n > max {
 		return status.Errorf(codes.ResourceExhausted, "trying to send message larger than max (%d vs. %d)", n, max)
 	}
@@ -111,8 +122,9 @@ func (c *Conn) send(ctx context.Context, method string, s *stream) (uint32, erro
 	head := c.head(method)
 	c.out = appendHead(c.out, len(head), http2.FrameHeaders, http2.FlagHeadersEndHeaders, id)
 	c.out = append(c.out, head...)
+	more := s.more
 	for rest := s.request; ; {
-		if err := c.await(ctx, func() bool { return s.ended || c.window > 0 && s.window > 0 }); err != nil {
+		if err := c.await(ctx, func() bool { return s.ended || c.window > 0 && s.window > 0 && len(c.out) < brim }); err != nil {
 			if c.err == nil { // else it is gone
 				c.reset(id)
 				c.flush()
@@ -124,16 +136,22 @@ func (c *Conn) send(ctx context.Context, method string, s *stream) (uint32, erro
 		}
 		n := int(min(int64(len(rest)), c.window, s.window, int64(c.frame)))
 		var last http2.Flags
-		if n == len(rest) {
+		if n == len(rest) && len(more) == 0 {
 			last = http2.FlagDataEndStream
 		}
 		c.window -= int64(n)
 		s.window -= int64(n)
 		c.out = appendHead(c.out, n, http2.FrameData, last, id)
 		c.out = append(c.out, rest[:n]...)
-		if rest = rest[n:]; len(rest) == 0 {
+		for rest = rest[n:]; len(rest) == 0 && len(more) > 0; {
+			rest, more = more[0], more[1:]
+		}
+		if len(rest) == 0 {
 			break
 		}
+	}
+	if s.more = nil; cap(s.request) > long {
+		s.request = nil // an answer as long may come
 	}
 	c.flush()
 	return id, nil

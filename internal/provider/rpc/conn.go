@@ -57,6 +57,10 @@ func (c *Conn) fail(err error) {
 	c.changed.Broadcast()
 }
 
+// brim is how much may wait to be written before those who send long messages wait as well: no message is copied as a
+// whole.
+const brim = 256 << 10
+
 // flush writes what is in out, unless another caller does already. The caller holds the lock, which is
 // not held while writing.
 func (c *Conn) flush() {
@@ -67,6 +71,9 @@ func (c *Conn) flush() {
 	for len(c.out) > 0 && c.err == nil {
 		b := c.out
 		c.out = c.spare[:0]
+		if len(b) >= brim {
+			c.changed.Broadcast()
+		}
 		c.mu.Unlock()
 		_, err := c.net.Write(b)
 		c.mu.Lock()
@@ -91,13 +98,16 @@ type stream struct {
 	ended    bool
 	err      error // how it ended
 	request  []byte
+	more     [][]byte // of the request: what was not copied
 }
 
 var streams = sync.Pool{New: func() any { return &stream{over: make(chan struct{}, 1)} }}
 
-// free gives a stream back that is over. Long buffers are left to the collector.
+// long is a buffer that is left to the collector instead of being used again.
+const long = 64 << 10
+
+// free gives a stream back that is over.
 func (s *stream) free() {
-	const long = 64 << 10
 	if cap(s.answer) > long {
 		s.answer = nil
 	}

@@ -2,7 +2,7 @@
 //
 // The state file is written once, at the end of a run. Until then a journal beside it says what
 // happened: an Intent before each provider call that changes something, durable before the call is
-// made; its Result after it, durable before anything that depends on it starts. If
+// made; its Result after it, durable before any call that depends on it. If
 // the process is lost at any moment, the next command finds every answered change in the state or here, and
 // learns the names of those that were being made (invariants I9 and I17).
 //

@@ -714,7 +714,7 @@ func TestOneWriteForMany(t *testing.T) {
 
 // It waits for others only while calls are under way, and less and less often while nobody comes.
 func TestWriterWaitsForMore(t *testing.T) {
-	w := &Writer{idle: make(chan struct{}, 1), took: time.Hour}
+	w := &Writer{idle: make(chan struct{}, 1), took: time.Hour, batch: batch{awaited: true}}
 	timer := time.NewTimer(time.Hour)
 	waits := func() bool {
 		before := [2]int{w.vain, w.skip}
@@ -743,4 +743,31 @@ func TestWriterWaitsForMore(t *testing.T) {
 	if waits() {
 		t.Error("it waits though it is to end")
 	}
+}
+
+// A result that nobody waits for is written with the next record that somebody waits for, and by itself after a while.
+func TestResultWaits(t *testing.T) {
+	w := &Writer{work: make(chan struct{}, 1), urgent: make(chan struct{}, 1), lazy: time.Hour}
+	w.urgent <- struct{}{} // of an intent that was written before
+	timer := time.NewTimer(time.Hour)
+	w.add(resultRecord, 0, nil, func(error) {})
+	over := make(chan bool)
+	go func() {
+		w.batchWait(timer)
+		close(over)
+	}()
+	select {
+	case <-over:
+		t.Error("the result did not wait")
+	case <-time.After(5 * time.Millisecond):
+	}
+	w.addAwaited(intentRecord, nil, func(error) {})
+	<-over
+	if len(w.batch.over) != 2 {
+		t.Errorf("%d records are written together", len(w.batch.over))
+	}
+	w = &Writer{lazy: time.Millisecond}
+	w.batchWait(timer)
+	w = &Writer{lazy: time.Hour, closed: true}
+	w.batchWait(timer)
 }

@@ -30,6 +30,7 @@ type Writer struct {
 	ops  atomic.Uint64 // calls announced
 	done func(Op)      // see Options.Recorded
 	copy func([]byte)  // see Options.Copy
+	lazy time.Duration // how long results may wait for a record that a caller waits for
 
 	mu     sync.Mutex
 	number uint32 // of the next record
@@ -39,9 +40,10 @@ type Writer struct {
 	err    error  // the first; nothing is taken after it
 	closed bool
 
-	work chan struct{} // has an element when there is something to write, or to end
-	idle chan struct{} // has an element when no call is under way any more
-	over chan struct{} // closed when the goroutine has ended
+	urgent chan struct{} // has an element when a caller waits
+	work   chan struct{} // has an element when there is something to write, or to end
+	idle   chan struct{} // has an element when no call is under way any more
+	over   chan struct{} // closed when the goroutine has ended
 
 	// The goroutine's own.
 	spare      batch
@@ -71,6 +73,7 @@ type batch struct {
 	data    []byte
 	over    []func(error) // of the callers
 	intents int
+	awaited bool // by a caller
 }
 
 // Options are for Create.
@@ -141,8 +144,8 @@ func (w *Writer) begun(path string, key []byte, o Options) {
 
 func newWriter(run string, o Options) *Writer {
 	w := &Writer{
-		fs: o.FS, run: run, now: o.Now, done: o.Recorded, copy: o.Copy,
-		work: make(chan struct{}, 1), idle: make(chan struct{}, 1), over: make(chan struct{}),
+		lazy: 2 * time.Millisecond, fs: o.FS, run: run, now: o.Now, done: o.Recorded, copy: o.Copy,
+		urgent: make(chan struct{}, 1), work: make(chan struct{}, 1), idle: make(chan struct{}, 1), over: make(chan struct{}),
 	}
 	if w.fs == nil {
 		w.fs = disk.OS
@@ -262,8 +265,22 @@ func (w *Writer) Unsettled() bool {
 // durable takes a record and returns when it is durable, or cannot be.
 func (w *Writer) durable(k kind, payload []byte) error {
 	result := make(chan error, 1)
-	w.add(k, 0, payload, func(err error) { result <- err })
+	w.addAwaited(k, payload, func(err error) { result <- err })
 	return <-result
+}
+
+// addAwaited takes a record that a caller waits for.
+func (w *Writer) addAwaited(k kind, payload []byte, over func(error)) {
+	w.add(k, 0, payload, over)
+	w.Urge()
+}
+
+// Urge says that a caller waits for what was given so far.
+func (w *Writer) Urge() {
+	w.mu.Lock()
+	w.batch.awaited = len(w.batch.over) > 0
+	w.mu.Unlock()
+	signal(w.urgent)
 }
 
 // add takes a record, which may be the outcome of a call.
@@ -324,6 +341,23 @@ func (w *Writer) write() {
 // waiting for.
 func (w *Writer) batchWait(timer *time.Timer) {
 	runtime.Gosched()
+	w.mu.Lock()
+	waits := w.batch.awaited || w.closed
+	if !waits {
+		select { // of another time
+		case <-w.urgent:
+		default:
+		}
+	}
+	w.mu.Unlock()
+	if !waits { // an intent of what depends on this result is near, as a rule
+		timer.Reset(w.lazy)
+		select {
+		case <-w.urgent:
+		case <-timer.C:
+		}
+		return
+	}
 	if w.skip > 0 {
 		w.skip--
 		return
@@ -426,6 +460,7 @@ func (w *Writer) Close() error {
 		return nil
 	}
 	signal(w.work)
+	signal(w.urgent)
 	<-w.over
 	err := w.file.Close()
 	w.mu.Lock()

@@ -1,0 +1,95 @@
+package rpc
+
+import (
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// An attribute may have 70 MB, and travels as bytes in a message in a message. Such bytes are sent from where they are,
+// and an answer is used where it was received: copies of them would be most of the memory that a command takes.
+
+// large is how long bytes are that are not copied, and a message that is looked through for them.
+const large = 1 << 20
+
+// inside is how many messages inside each other are looked through.
+const inside = 3
+
+// pieces encodes a message that has n bytes. Those of its bytes that are many are pieces of their own.
+func pieces(m protoreflect.Message, depth int) ([][]byte, error) {
+	small := m.Type().New()
+	small.SetUnknown(m.GetUnknown())
+	var out [][]byte
+	var failed error
+	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		head := func(n int) []byte {
+			return protowire.AppendVarint(protowire.AppendTag(nil, fd.Number(), protowire.BytesType), uint64(n))
+		}
+		switch {
+		case fd.Cardinality() == protoreflect.Repeated:
+			small.Set(fd, v)
+		case fd.Kind() == protoreflect.BytesKind && len(v.Bytes()) >= large:
+			out = append(out, head(len(v.Bytes())), v.Bytes())
+		case fd.Kind() == protoreflect.MessageKind && depth > 0 && proto.Size(v.Message().Interface()) >= large:
+			parts, err := pieces(v.Message(), depth-1)
+			if failed = err; err != nil {
+				return false
+			}
+			out = append(append(out, head(total(parts))), parts...)
+		default:
+			small.Set(fd, v)
+		}
+		return true
+	})
+	if failed != nil {
+		return nil, failed
+	}
+	b, err := proto.Marshal(small.Interface())
+	return append(out, b), err // the order of fields means nothing
+}
+
+func total(pieces [][]byte) int {
+	n := 0
+	for _, p := range pieces {
+		n += len(p)
+	}
+	return n
+}
+
+// unmarshal reads a message, whose bytes may be those of b then.
+func unmarshal(b []byte, m protoreflect.Message, depth int) error {
+	if len(b) < large || depth == 0 {
+		return proto.UnmarshalOptions{Merge: true}.Unmarshal(b, m.Interface())
+	}
+	var small []byte
+	fields := m.Descriptor().Fields()
+	for len(b) > 0 {
+		number, typ, tag := protowire.ConsumeTag(b)
+		if tag < 0 {
+			return protowire.ParseError(tag)
+		}
+		n := protowire.ConsumeFieldValue(number, typ, b[tag:])
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		field := b[:tag+n]
+		b = b[tag+n:]
+		fd := fields.ByNumber(number)
+		if n < large || typ != protowire.BytesType || fd == nil || fd.Cardinality() == protoreflect.Repeated {
+			small = append(small, field...)
+			continue
+		}
+		value, _ := protowire.ConsumeBytes(field[tag:])
+		switch fd.Kind() {
+		case protoreflect.BytesKind:
+			m.Set(fd, protoreflect.ValueOfBytes(value[:len(value):len(value)]))
+		case protoreflect.MessageKind:
+			if err := unmarshal(value, m.Mutable(fd).Message(), depth-1); err != nil {
+				return err
+			}
+		default:
+			small = append(small, field...)
+		}
+	}
+	return proto.UnmarshalOptions{Merge: true}.Unmarshal(small, m.Interface())
+}
