@@ -38,6 +38,7 @@ type Options struct {
 	Prefix   string // before the others', without a slash
 	LockFile bool
 	Table    *Table // of DynamoDB; nil for none
+	Journal  bool   // whether runs keep their journals there
 
 	NoChecksum  bool // for services that do not know that header
 	ACL         string
@@ -50,7 +51,13 @@ type Options struct {
 type CustomerKey struct{ Key, MD5 string } // in base64
 
 // New makes the store. It does each thing once: see store.Careful.
-func New(o Options) store.Remote { return &remote{o} }
+func New(o Options) store.Remote {
+	r := &remote{o}
+	if o.Journal {
+		return &journaling{remote: r, runs: map[string]*ownRun{}}
+	}
+	return r
+}
 
 type remote struct{ o Options }
 
