@@ -69,7 +69,7 @@ func (c *copied) add(b []byte, wait bool) {
 func (c *copied) send() {
 	defer close(c.over)
 	var began time.Time
-	var took time.Duration
+	took := longestLull // the header waits for the first intent
 	for going := true; going; {
 		var retry <-chan time.Time
 		if c.down() {

@@ -436,3 +436,47 @@ func testJournalUnlocked(t *testing.T, ours, url string, _ *bucket) {
 	wants(t, u.run(1, "apply", "-auto-approve", "-var", "v=1"), "set use_lockfile or dynamodb_table")
 	u.run(0, "apply", "-auto-approve", "-lock=false", "-var", "v=1")
 }
+
+// TestJournalRequests counts what the journal of an apply costs in requests: those of the state and its lock are the same,
+// and of the journal there are no more than there is time for.
+func TestJournalRequests(t *testing.T) {
+	ours, err := lethe()
+	check(t, err)
+	b := &bucket{}
+	url := startS3(t, b.around)
+	for _, n := range []int{1, 100} {
+		many := fmt.Sprintf("resource \"terraform_data\" \"many\" {\n  count = %d\n  input = var.v\n}\n", n-1)
+		for _, latency := range []time.Duration{0, 30 * time.Millisecond} {
+			var without map[string]int
+			for _, setting := range []string{"", journalOn} {
+				p := s3Place(url, fmt.Sprintf("%d/%v/%d", n, latency, len(setting)), setting)
+				u := runner(t, ours, p, "")
+				u.configure("variable \"v\" {}\nresource \"terraform_data\" \"one\" {\n  input = var.v\n}\n" + many + p.backend)
+				b.forget()
+				b.Lock()
+				b.slow = latency
+				b.Unlock()
+				begun := time.Now()
+				u.run(0, "apply", "-auto-approve", "-var", "v=1")
+				took := time.Since(begun).Round(10 * time.Millisecond)
+				b.Lock()
+				b.slow = 0
+				t.Logf("%3d objects, latency %v, journal %v: %v in %v", n, latency, setting != "", b.asked, took)
+				of := map[string]int{}
+				for what, number := range b.asked {
+					if !strings.HasSuffix(what, " journal") {
+						of[what] = number
+					} else if limit := 2*n + 8; number > limit {
+						t.Errorf("%d times %s, and no more than %d were to be made", number, what, limit)
+					}
+				}
+				b.Unlock()
+				if without != nil && !maps.Equal(without, of) {
+					t.Errorf("of state and lock there are %v requests, and %v without the journal", of, without)
+				}
+				without = of
+			}
+		}
+	}
+	none(t, url)
+}

@@ -193,7 +193,7 @@ func (w *Writer) begin(h Header, key []byte, carry Notes) error {
 	for _, l := range carry.Leases {
 		add(leaseRecord, encode(leaseJSON{Op(w.ops.Add(1)), l}))
 	}
-	return w.put(b, true)
+	return w.put(b, false) // with the first call, or lease
 }
 
 // Intent implements Journal.

@@ -101,3 +101,12 @@ func customerKey(r *store.Reader) *CustomerKey {
 	sum := md5.Sum(key)
 	return &CustomerKey{Key: text, MD5: base64.StdEncoding.EncodeToString(sum[:])}
 }
+
+// New makes the store. It does each thing once: see store.Careful.
+func New(o Options) store.Remote {
+	r := &remote{o}
+	if o.Journal {
+		return &journaling{remote: r, runs: map[string]*ownRun{}}
+	}
+	return r
+}
