@@ -201,3 +201,27 @@ func TestKeeperInS3(t *testing.T) {
 		}
 	}
 }
+
+// TestClaimsOfKilledRun: the claims of a run end with it, although its keeper may still wait for a call. Who comes next on
+// another machine is told which object that is about, and what the keeper records then comes in by object.
+func TestClaimsOfKilledRun(t *testing.T) {
+	port := startPostgres(t)
+	f := newFleet(t, rowsPlace(port, "claims"))
+	other := f.machine()
+	other.run(0, "apply", "-auto-approve", "-target=playground_thing.other")
+	u := f.machine()
+	cmd, keeper := f.making(u, "10s")
+	wants(t, other.run(1, "apply", "-auto-approve", "-target=playground_thing.late"), "Error acquiring the state lock", "playground_thing.late")
+	check(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	wants(t, other.run(0, "plan", "-target=playground_thing.late", "-lock-timeout=1m"), "Recovered an interrupted run", `playground_thing.late: the outcome of "create" is unknown`)
+	if claims := query(t, port, `SELECT count(*) FROM claims.states_claims`); claims != "0" && claims != "1" { // the next claim removes what a dead run left
+		t.Errorf("there are %s claims", claims)
+	}
+	gone(t, keeper)
+	// The object is not made again: its machine has the outcome by now.
+	wants(t, u.run(0, "apply", "-auto-approve", "-target=playground_thing.late", "-lock-timeout=1m"), "Recovered an interrupted run", "0 added, 1 changed, 0 destroyed")
+	if out := other.run(0, "plan", "-lock-timeout=1m", "-detailed-exitcode"); strings.Contains(out, "unknown") || strings.Contains(out, "Recovered") {
+		t.Errorf("it is taken in again:\n%s", out)
+	}
+}
