@@ -76,7 +76,7 @@ func (r *recorder) hand() *store.Handed {
 	}
 	to, err := h.Hand(context.Background(), r.name)
 	if err != nil {
-		return nil // the first request shows what is wrong
+		return nil // what the keeper records is then in the file alone
 	}
 	return to
 }

@@ -211,7 +211,7 @@ func TestJournalInS3(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &bucket{}
-			test(t, ours, startS3(t, b.around), b)
+			test(t, ours, startS3(t, func(h http.Handler) http.Handler { return b.around(withTable(h)) }), b)
 		})
 	}
 }
@@ -236,7 +236,9 @@ func wants(t *testing.T, text string, words ...string) {
 }
 
 func testLostRunner(t *testing.T, ours, url string, _ *bucket) {
-	for _, p := range []place{s3Place(url, "net/a", journalOn), s3Place(url, "net/b", "", "LETHE_S3_JOURNAL=1")} {
+	table := s3Place(url, "net/c", journalOn+"    dynamodb_table = \"locks\"\n")
+	table.backend = strings.NewReplacer("    use_lockfile = true\n", "", "endpoints = { ", "endpoints = { dynamodb = \""+url+"/dynamodb\", ").Replace(table.backend)
+	for _, p := range []place{s3Place(url, "net/a", journalOn), s3Place(url, "net/b", "", "LETHE_S3_JOURNAL=1"), table} {
 		for _, first := range []bool{true, false} { // the first run of all, and another
 			if !first {
 				runner(t, ours, p, "").run(0, "destroy", "-auto-approve", "-var", "v=1")

@@ -214,11 +214,15 @@ func (j *journaling) remove(ctx context.Context, key string) error {
 // handedFor is how long what was handed over may be used, if the credentials that signed it last that long.
 const handedFor = 24 * time.Hour
 
-// Hand implements store.Hander.
+// Hand implements store.Hander. Where objects have a key of the customer's, each request has that in it, and it opens all
+// states: it is not handed over.
 func (j *journaling) Hand(ctx context.Context, workspace string) (*store.Handed, error) {
 	run := j.own(workspace)
 	if run == nil {
 		return nil, errors.New("the state is not locked")
+	}
+	if j.o.CustomerKey != nil {
+		return nil, errors.New("the request would have the customer's key in it")
 	}
 	in := j.writing(fmt.Sprintf("%s%012d-keeper", j.below(workspace, run.id), 0), nil)
 	in.Body, in.ContentLength, in.ContentType, in.ChecksumSHA256 = nil, nil, nil, nil
