@@ -350,7 +350,7 @@ func testRowShapes(t *testing.T, port string) {
 }
 
 // TestRowSpeed measures large states; LETHE_LONG=1 does a larger one, LETHE_ROWS=1000000 one of that many objects, in rows
-// alone: as a document it is more than the server takes as one text.
+// alone.
 func TestRowSpeed(t *testing.T) {
 	port := startPostgres(t)
 	sizes := []int{10_000}
