@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -332,6 +333,12 @@ func testLostWorkspace(t *testing.T, ours, url string, _ *bucket) {
 	}
 	if out := next.run(0, "workspace", "list"); !slices.Equal(strings.Fields(out), []string{"*", "default", "w"}) {
 		t.Errorf("workspaces: %s", out)
+	}
+	if terraform, err := exec.LookPath("terraform"); err == nil {
+		tf := runner(t, terraform, s3Place(url, "net/a", ""), "")
+		if out := tf.run(0, "workspace", "list"); !slices.Equal(strings.Fields(out), []string{"*", "default", "w"}) {
+			t.Errorf("workspaces, as Terraform sees them: %s", out)
+		}
 	}
 	if out := next.run(0, "apply", "-auto-approve", "-var", "v=1"); strings.Contains(out, "Recovered") {
 		t.Errorf("the default workspace takes in the journal of another:\n%s", out)
