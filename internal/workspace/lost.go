@@ -19,15 +19,15 @@ import (
 // copying is where the journal of this command is copied to; nil: nowhere.
 func (s *State) copying() *copied {
 	j, ok := store.As[store.Journaler](s.req.Store)
-	if !ok || s.release == nil || s.req.Looks || sealing(s.req.Store) != nil {
+	if !ok || s.release == nil || s.req.Looks {
 		return nil
 	}
-	return &copied{st: j, name: s.req.Name}
+	return newCopied(j, s.req.Name)
 }
 
 // lost are the journals in the store of runs that are no more.
 func (s *State) lost(ctx context.Context) ([]store.LostJournal, error) {
-	if s.release == nil || sealing(s.req.Store) != nil {
+	if s.release == nil {
 		return nil, nil
 	}
 	return store.LostJournals(ctx, s.req.Store, s.req.Name)
@@ -50,12 +50,18 @@ func (s *State) recoverLost(ctx context.Context) bool {
 
 // recoverOne takes in one journal, unless another command is about to: it then has what that changed.
 func (s *State) recoverOne(ctx context.Context, j store.LostJournal) bool {
-	r, err := journal.Replay(j.Data, s.snapshot, nil)
+	r, err := journal.Replay(j.Data, s.snapshot, s.record.seal)
+	var mismatch *journal.MismatchError
 	switch {
 	case errors.Is(err, journal.ErrNothing), err == nil && s.taken.same(r.Header):
 		return s.drop(ctx, j)
-	case err != nil:
-		return s.putAside(ctx, j, err)
+	case errors.As(err, &mismatch) && s.taken.same(mismatch.Header):
+		return s.drop(ctx, j)
+	case errors.As(err, &mismatch):
+		return s.putAside(ctx, j, mismatch)
+	case err != nil: // it cannot be decrypted
+		s.env.Bag.Add(Problem(err, diag.Errorf("Failed to read the journal", "%s.", err)))
+		return false
 	case s.req.Looks:
 		report(r, s.env.Bag)
 		s.snapshot = r.Snapshot
@@ -70,8 +76,9 @@ func (s *State) recoverOne(ctx context.Context, j store.LostJournal) bool {
 		if left, err := s.lost(ctx); err != nil || !slices.ContainsFunc(left, func(l store.LostJournal) bool { return l.Run == j.Run }) {
 			return err == nil
 		}
-		if r, err = journal.Replay(j.Data, s.snapshot, nil); err != nil {
-			return s.putAside(ctx, j, err)
+		if r, err = journal.Replay(j.Data, s.snapshot, s.record.seal); err != nil {
+			_ = errors.As(err, &mismatch)
+			return s.putAside(ctx, j, mismatch)
 		}
 	}
 	report(r, s.env.Bag)
@@ -102,11 +109,10 @@ func (s *State) mayRecover(ctx context.Context, r *journal.Recovery) (done func(
 
 // drop removes a journal whose changes are in the state.
 func (s *State) drop(ctx context.Context, j store.LostJournal) bool {
-	st, _ := store.As[store.Journaler](s.req.Store)
 	if s.req.Looks {
 		return true
 	}
-	if err := st.Drop(ctx, s.req.Name, j.Run); err != nil {
+	if err := store.DropJournal(ctx, s.req.Store, s.req.Name, j.Run); err != nil {
 		s.env.Bag.Add(diag.Errorf("Failed to take in the journal", "%s.", err))
 		return false
 	}
@@ -114,7 +120,7 @@ func (s *State) drop(ctx context.Context, j store.LostJournal) bool {
 }
 
 // putAside keeps a journal in a file that cannot be taken in, or not all of it, which was reported if it is no error.
-func (s *State) putAside(ctx context.Context, j store.LostJournal, why error) bool {
+func (s *State) putAside(ctx context.Context, j store.LostJournal, why *journal.MismatchError) bool {
 	if s.req.Looks {
 		return true
 	}
@@ -132,11 +138,8 @@ func (s *State) putAside(ctx context.Context, j store.LostJournal, why error) bo
 	}
 	if why != nil {
 		s.env.Bag.Add(diag.Warningf("Journal of another state", "In the store there was a journal of an earlier run that does not belong to the state: %s. It was kept as %s.", why, path))
-		var mismatch *journal.MismatchError
-		if errors.As(why, &mismatch) {
-			reportLeases(mismatch.Leases, s.env.Bag)
-			s.record.notes.Leases = append(s.record.notes.Leases, mismatch.Leases...)
-		}
+		reportLeases(why.Leases, s.env.Bag)
+		s.record.notes.Leases = append(s.record.notes.Leases, why.Leases...)
 	}
 	return s.drop(ctx, j)
 }

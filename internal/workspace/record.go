@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -33,10 +34,15 @@ func (r *recorder) begin(base *state.Snapshot) error {
 	var o journal.Options
 	if r.copied != nil {
 		o.Copy = r.copied.add
+		if !r.shared {
+			o.Base = base.Get
+		}
 	}
 	process := 0
 	if r.keeper != nil {
-		o.Kept, o.Recorded, process = r.keeper.Begun, r.keeper.Recorded, r.keeper.ID()
+		hand := r.hand()
+		o.Kept = func(path string, key []byte) { r.keeper.Begun(path, key, hand) }
+		o.Recorded, process = r.keeper.Recorded, r.keeper.ID()
 	}
 	var err error
 	if r.left != nil {
@@ -57,6 +63,22 @@ func (r *recorder) create(base *state.Snapshot, keeper int, o journal.Options) (
 	w, err := journal.Create(r.path, h, o)
 	r.stands = r.stands && err != nil
 	return w, err
+}
+
+// hand is how the keeper hands the journal to the store should this process be lost; nil: not at all.
+func (r *recorder) hand() *store.Handed {
+	if r.copied == nil {
+		return nil
+	}
+	h, ok := r.copied.st.(store.Hander)
+	if !ok {
+		return nil
+	}
+	to, err := h.Hand(context.Background(), r.name)
+	if err != nil {
+		return nil // what the keeper records is then in the file alone
+	}
+	return to
 }
 
 func (r *recorder) run() string {
@@ -154,16 +176,20 @@ func (s *State) endJournal() (stays bool) {
 	r.starting.Lock()
 	defer r.starting.Unlock()
 	if r.keeper != nil {
-		r.keeper.Begun("", nil)
+		r.keeper.Begun("", nil, nil)
 	}
 	begun := r.env.Now()
 	err := r.journal.Close()
-	if r.copied != nil {
-		r.copied.end()
-	}
 	stays = keep || r.left != nil
+	if r.copied != nil {
+		if unsent := r.copied.end(stays); unsent != nil {
+			r.env.Bag.Add(diag.Warningf("Journal not in the store", "The store did not take all of the journal of this run: %s. All of it was in %s, and nowhere else: with this machine, what was done until the state was written would have been lost.", unsent, r.path))
+		}
+	}
 	if !stays && r.copied != nil {
-		err = errors.Join(err, r.copied.st.Drop(context.Background(), r.name, ""))
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		err = errors.Join(err, store.DropJournal(ctx, s.req.Store, r.name, ""))
+		cancel()
 	}
 	r.stands = !stays
 	r.env.log(begun, err, "end of the journal of workspace %q", r.name)

@@ -44,6 +44,7 @@ type recorder struct {
 	name   string          // of the workspace
 	keeper Keeper          // nil: there is none
 	copied *copied         // where all of it goes as well; nil: nowhere
+	shared bool            // others work on the state, too
 	silent bool            // another run may have its journal there: nothing is written to it
 
 	starting sync.Mutex        // held while the journal is begun

@@ -89,12 +89,15 @@ func TestCrowd(t *testing.T) {
 		runCrowd(t, ours, n, place{"terraform {\n  backend \"http\" {}\n}\n", []string{"TF_HTTP_ADDRESS=" + server.URL, "TF_HTTP_LOCK_ADDRESS=" + server.URL, "TF_HTTP_UNLOCK_ADDRESS=" + server.URL}})
 		consecutive(t, w.serials)
 	})
-	t.Run("s3", func(t *testing.T) {
-		w := &written{}
-		url := startS3(t, w.around)
-		runCrowd(t, ours, n, place{fmt.Sprintf("terraform {\n  backend \"s3\" {\n    bucket = \"states\"\n    key = \"a\"\n    region = \"us-east-1\"\n    use_path_style = true\n    use_lockfile = true\n    endpoints = { s3 = %q }\n  }\n}\n", url), []string{"AWS_ACCESS_KEY_ID=user", "AWS_SECRET_ACCESS_KEY=canary-4711"}})
-		consecutive(t, w.serials)
-	})
+	for name, setting := range map[string]string{"s3": "", "s3 with journals": journalOn} {
+		t.Run(name, func(t *testing.T) {
+			w := &written{}
+			url := startS3(t, w.around)
+			runCrowd(t, ours, n, s3Place(url, "a", setting))
+			consecutive(t, w.serials)
+			none(t, url)
+		})
+	}
 	t.Run("pg in rows", func(t *testing.T) { crowdInRows(t, ours, n) })
 	t.Run("pg", func(t *testing.T) {
 		port := startPostgres(t)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,8 +16,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// TestS3Gateway runs the contract of stores on versitygw, which checks signatures and keeps objects as files.
-func TestS3Gateway(t *testing.T) {
+// startGateway builds versitygw, which checks signatures and keeps objects as files, and gives its address and where the
+// files are.
+func startGateway(t *testing.T) (url, files string) {
 	if os.Getenv("LETHE_LONG") == "" {
 		t.Skip("to build the server takes minutes: LETHE_LONG=1 does it")
 	}
@@ -30,7 +32,7 @@ func TestS3Gateway(t *testing.T) {
 	check(t, err)
 	at := l.Addr().String()
 	check(t, l.Close())
-	files := filepath.Join(dir, "files")
+	files = filepath.Join(dir, "files")
 	check(t, os.Mkdir(files, 0o700))
 	running, stop := context.WithCancel(ctx)
 	server := exec.CommandContext(running, filepath.Join(dir, "versitygw"), "--port", at, "--access", "user", "--secret", "canary-4711", "--region", "us-east-1", "posix", files)
@@ -47,11 +49,48 @@ func TestS3Gateway(t *testing.T) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
+	return "http://" + at, files
+}
+
+// TestS3Gateway runs the contract of stores on a service that checks signatures.
+func TestS3Gateway(t *testing.T) {
+	url, files := startGateway(t)
 	n := 0
 	storetest.Run(t, func(t *testing.T) func() store.Store {
 		n++
 		bucket := fmt.Sprintf("bucket-%d", n)
 		check(t, os.Mkdir(filepath.Join(files, bucket), 0o700))
-		return s3Opener(t, s3Settings("http://"+at, map[string]cty.Value{"use_lockfile": cty.True, "bucket": cty.StringVal(bucket)}))
+		return s3Opener(t, s3Settings(url, map[string]cty.Value{"use_lockfile": cty.True, "bucket": cty.StringVal(bucket)}))
 	})
+}
+
+// TestS3GatewayJournal: journals are kept there, and taken in, and so is what a keeper hands over.
+func TestS3GatewayJournal(t *testing.T) {
+	url, files := startGateway(t)
+	check(t, os.Mkdir(filepath.Join(files, "states"), 0o700))
+	left := func() (n int) {
+		check(t, filepath.WalkDir(filepath.Join(files, "states"), func(path string, d os.DirEntry, err error) error {
+			if err == nil && !d.IsDir() && strings.Contains(path, ".journal"+string(filepath.Separator)) {
+				n++
+			}
+			return err
+		}))
+		return n
+	}
+	f := newFleet(t, s3Place(url, "net/a", journalOn))
+	u := f.machine()
+	cmd, keeper := f.making(u, "1500ms")
+	check(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	gone(t, keeper)
+	check(t, os.RemoveAll(u.dir))
+	if left() < 2 {
+		t.Errorf("there are %d objects of a journal", left())
+	}
+	next := f.machine()
+	free(next)
+	wants(t, next.run(0, "apply", "-auto-approve"), "Recovered an interrupted run", "2 changes were taken into account", "1 added, 1 changed, 0 destroyed")
+	if left() != 0 {
+		t.Errorf("%d objects of journals are left", left())
+	}
 }

@@ -110,7 +110,10 @@ func (u *directory) holding(v string) (cmd *exec.Cmd, done func()) {
 	os.Remove(hold + ".here")
 	cmd = u.cmd("apply", "-auto-approve", "-var", "v="+v, "-var", "hold="+hold)
 	check(u.T, cmd.Start())
-	for {
+	for n := 0; ; n++ {
+		if n == 3000 {
+			u.Fatal("the apply does not come to where it is held")
+		}
 		if _, err := os.Stat(hold + ".here"); err == nil {
 			break
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -348,15 +349,22 @@ func testRowShapes(t *testing.T, port string) {
 	}
 }
 
-// TestRowSpeed measures large states; LETHE_LONG=1 does a larger one.
+// TestRowSpeed measures large states; LETHE_LONG=1 does a larger one, LETHE_ROWS=1000000 one of that many objects, in rows
+// alone.
 func TestRowSpeed(t *testing.T) {
 	port := startPostgres(t)
 	sizes := []int{10_000}
 	if os.Getenv("LETHE_LONG") != "" {
 		sizes = append(sizes, 100_000)
 	}
+	if n, err := strconv.Atoi(os.Getenv("LETHE_ROWS")); err == nil {
+		sizes = []int{n}
+	}
 	for _, n := range sizes {
 		for _, layout := range []string{"document", "rows"} {
+			if layout == "document" && n > 100_000 {
+				continue
+			}
 			st := opener(t, port, fmt.Sprintf("speed %s %d", layout, n), layout)()
 			measure := func(what string, do func()) {
 				var before, after runtime.MemStats

@@ -15,6 +15,7 @@
 //	link.go     frames
 //	book.go     which leases are open, by the calls that pass
 //	late.go     what is recorded for an engine that was lost
+//	hand.go     how that gets into the store of the state
 //	serve.go    Serve: the keeper's side
 //	peer.go     the engine's side of one process
 //	keeper.go   Keeper: the engine's side, whichever process there is

@@ -11,6 +11,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/launch"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/state/journal"
+	"github.com/lethe-iac/lethe/internal/state/store"
 )
 
 // Variable is the environment variable that, with the value off, has providers run without a keeper.
@@ -92,12 +93,12 @@ func (k *Keeper) peer() *peer {
 }
 
 // Begun says that the run has a journal from now on; a path of "" that it has ended it. key is what its records are
-// encrypted under.
-func (k *Keeper) Begun(path string, key []byte) {
+// encrypted under, hand how all of it gets into the store of the state, should the run be lost; nil: it does not.
+func (k *Keeper) Begun(path string, key []byte, hand *store.Handed) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.journal = nil
-	b, err := json.Marshal(running{path, key})
+	b, err := json.Marshal(running{path, key, hand})
 	if err != nil {
 		return
 	}

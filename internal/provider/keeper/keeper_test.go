@@ -73,7 +73,7 @@ func newWorld(t *testing.T) *world {
 	}
 	h := journal.About(nil, "lineage", "run", "test")
 	h.Keeper = os.Getpid()
-	if w.journal, err = journal.Create(w.path, h, journal.Options{Kept: w.keeper.Begun, Recorded: w.keeper.Recorded}); err != nil {
+	if w.journal, err = journal.Create(w.path, h, journal.Options{Kept: func(path string, key []byte) { w.keeper.Begun(path, key, nil) }, Recorded: w.keeper.Recorded}); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -297,7 +297,7 @@ func TestPart(t *testing.T) {
 	if want := []string{"ephemeral.two.l"}; !ok || !slices.Equal(open, want) {
 		t.Errorf("%q is open, %v", open, ok)
 	}
-	w.keeper.Begun("", nil)
+	w.keeper.Begun("", nil, nil)
 	if err := w.keeper.Close(); err != nil {
 		t.Error(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/state/journal"
+	"github.com/lethe-iac/lethe/internal/state/store"
 )
 
 // Late makes records for an engine that was lost, of what it asked one provider.
@@ -27,7 +28,8 @@ type Lates func(p provider.Provider, secrets *secret.Set) Late
 // running is the journal that a run has begun; a path of "" says that it has ended it.
 type running struct {
 	Path string
-	Key  []byte // see journal.Writer
+	Key  []byte        // see journal.Writer
+	Hand *store.Handed `json:",omitempty"` // how all of it gets into the store of the state; nil: it does not
 }
 
 // told is a string that is secret.
@@ -49,7 +51,9 @@ type ledger struct {
 
 	mu      sync.Mutex
 	file    disk.File // the journal; nil: there is none
+	path    string
 	key     []byte
+	hand    *store.Handed
 	secrets []told
 	asked   map[journal.Op]bool // calls that were made, and leases that were asked for
 	changes []change            // that the engine has not recorded yet, in the order of their answers
@@ -65,7 +69,7 @@ func (l *ledger) begin(r running) {
 	}
 	if r.Path != "" {
 		if f, err := journal.Share(disk.OS, r.Path); err == nil {
-			l.file, l.key, l.asked, l.changes = f, r.Key, map[journal.Op]bool{}, nil
+			l.file, l.path, l.key, l.hand, l.asked, l.changes = f, r.Path, r.Key, r.Hand, map[journal.Op]bool{}, nil
 		}
 	}
 }

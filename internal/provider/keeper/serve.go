@@ -296,7 +296,7 @@ func (s *server) orphaned() {
 				r.Over(op)
 			}
 		})
-		_ = r.Close() // what is not recorded is named by the next command
+		s.ledger.handOver(r.Close)
 	}
 	s.mu.Lock()
 	all := make([]*served, 0, len(s.providers))

@@ -135,7 +135,8 @@ type leaseJSON struct {
 }
 
 type foundJSON struct {
-	Found map[string]state.Digest `json:"found"` // by object: that of its entry
+	Found map[string]state.Digest `json:"found"`          // by object: that of its entry
+	Some  bool                    `json:"some,omitempty"` // of others it is not known; else there was nothing
 }
 
 type overJSON struct {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -86,7 +87,8 @@ type replay struct {
 	changes []Change
 	parser  state.ObjectParser
 	ends    []state.Digest
-	found   map[string]state.Digest // nil: the run was alone
+	found   map[string]state.Digest // nil: the run was alone, and did not say
+	some    bool                    // of objects that are not in there it is not known how they were found
 	leases  []leaseJSON
 	closed  map[Op]bool
 }
@@ -115,7 +117,7 @@ func (p *replay) read(list []record) error {
 		case foundRecord:
 			var j foundJSON
 			j, err = decode[foundJSON](r.payload)
-			p.found = j.Found
+			p.find(j)
 		case leaseRecord:
 			err = p.lease(r.payload)
 		case overRecord:
@@ -162,6 +164,14 @@ func (p *replay) result(payload []byte) error {
 	}
 	p.changes = append(p.changes, changed...)
 	return nil
+}
+
+// find takes note of how objects were found.
+func (p *replay) find(j foundJSON) {
+	if p.found == nil {
+		p.found, p.some = map[string]state.Digest{}, j.Some
+	}
+	maps.Copy(p.found, j.Found)
 }
 
 func (p *replay) end(payload []byte) error {
@@ -225,8 +235,8 @@ func (p *replay) list() {
 	}
 }
 
-// choose leaves, of what one of several runs has recorded, the last change of each object: of those that are as the
-// run found them. One that is as the run left it was written before it was lost.
+// choose leaves, of what a run has recorded, the last change of each object: of those that are as the run found
+// them. One that is as the run left it was written before it was lost.
 func (p *replay) choose(base *state.Snapshot) {
 	last := map[addr.Object]*state.Entry{}
 	for _, c := range p.changes {
@@ -234,9 +244,10 @@ func (p *replay) choose(base *state.Snapshot) {
 	}
 	p.changes = nil
 	for _, o := range p.Objects {
-		switch now := entryDigest(o, base.Get(o)); now {
-		case entryDigest(o, last[o]):
-		case p.found[o.String()]:
+		found, known := p.found[o.String()]
+		switch now := entryDigest(o, base.Get(o)); {
+		case now == entryDigest(o, last[o]):
+		case now == found && (known || !p.some):
 			p.changes = append(p.changes, Change{o, last[o]})
 		default:
 			p.Refused = append(p.Refused, o)

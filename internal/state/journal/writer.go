@@ -26,18 +26,20 @@ type Writer struct {
 	run  string // names it
 	now  func() time.Time
 	file disk.File
-	key  cipher.AEAD   // what records are encrypted under; nil: they are not
-	ops  atomic.Uint64 // calls announced
-	done func(Op)      // see Options.Recorded
-	copy func([]byte)  // see Options.Copy
-	lazy time.Duration // how long results may wait for a record that a caller waits for
+	key  cipher.AEAD                    // what records are encrypted under; nil: they are not
+	ops  atomic.Uint64                  // calls announced
+	done func(Op)                       // see Options.Recorded
+	copy func([]byte, bool)             // see Options.Copy
+	base func(addr.Object) *state.Entry // see Options.Base
+	lazy time.Duration                  // how long results may wait for a record that a caller waits for
 
 	mu     sync.Mutex
-	number uint32 // of the next record
-	batch  batch  // what is to be written
-	open   int    // calls under way: their intents are durable, and their outcome is not known
-	leases int    // announced and not over
-	err    error  // the first; nothing is taken after it
+	number uint32               // of the next record
+	batch  batch                // what is to be written
+	open   int                  // calls under way: their intents are durable, and their outcome is not known
+	leases int                  // announced and not over
+	err    error                // the first; nothing is taken after it
+	said   map[addr.Object]bool // of which it is recorded how they were found, see Options.Base
 	closed bool
 
 	urgent chan struct{} // has an element when a caller waits
@@ -73,7 +75,7 @@ type batch struct {
 	data    []byte
 	over    []func(error) // of the callers
 	intents int
-	awaited bool // by a caller
+	awaited bool // by a caller: something is done once it is durable
 }
 
 // Options are for Create.
@@ -89,9 +91,14 @@ type Options struct {
 	Kept     func(path string, key []byte)
 	Recorded func(Op)
 
-	// Copy gets all that is written, while it is made durable here: what was given is over when both are done. It may be
-	// nil.
-	Copy func([]byte)
+	// Copy gets all that is written, while it is made durable here: what was given is over when both are done. Unless it
+	// has to wait, it need not have done more than taken note: what comes after that and has to wait comes after it. It
+	// may be nil.
+	Copy func(b []byte, wait bool)
+
+	// Base gives what the run found at an address, where it has the state to itself. Then it is recorded with each
+	// change, and what a lost run did can be told from what was done since. It may be nil.
+	Base func(addr.Object) *state.Entry
 }
 
 // ErrExists says that there is a journal already. It has to be recovered, or put aside, first.
@@ -144,7 +151,7 @@ func (w *Writer) begun(path string, key []byte, o Options) {
 
 func newWriter(run string, o Options) *Writer {
 	w := &Writer{
-		lazy: 2 * time.Millisecond, fs: o.FS, run: run, now: o.Now, done: o.Recorded, copy: o.Copy,
+		lazy: 2 * time.Millisecond, fs: o.FS, run: run, now: o.Now, done: o.Recorded, copy: o.Copy, base: o.Base, said: map[addr.Object]bool{},
 		urgent: make(chan struct{}, 1), work: make(chan struct{}, 1), idle: make(chan struct{}, 1), over: make(chan struct{}),
 	}
 	if w.fs == nil {
@@ -188,7 +195,7 @@ func (w *Writer) begin(h Header, key []byte, carry Notes) error {
 	for _, l := range carry.Leases {
 		add(leaseRecord, encode(leaseJSON{Op(w.ops.Add(1)), l}))
 	}
-	return w.put(b)
+	return w.put(b, false) // with the first call, or lease
 }
 
 // Intent implements Journal.
@@ -197,6 +204,7 @@ func (w *Writer) Intent(i Intent) (Op, error) {
 		return 0, fmt.Errorf("%s is ephemeral and has no place in a journal", i.Object)
 	}
 	op := Op(w.ops.Add(1))
+	w.sayFound(Change{Object: i.Object})
 	return op, w.durable(intentRecord, encodeIntent(op, Unknown{Intent: i, Time: w.now().UTC()}))
 }
 
@@ -208,6 +216,7 @@ func (w *Writer) Later(over func(error), op Op, changed ...Change) {
 			return
 		}
 	}
+	w.sayFound(changed...)
 	w.add(resultRecord, op, encodeResult(op, changed), func(err error) {
 		if err == nil && op != 0 && w.done != nil {
 			w.done(op)
@@ -221,6 +230,25 @@ func (w *Writer) End(next state.Digest) error {
 	return w.durable(endRecord, encode(endJSON{next}))
 }
 
+// sayFound records of objects that are about to be changed how they were found, each once.
+func (w *Writer) sayFound(changed ...Change) {
+	if w.base == nil {
+		return
+	}
+	found := map[string]state.Digest{}
+	w.mu.Lock()
+	for _, c := range changed {
+		if !w.said[c.Object] {
+			w.said[c.Object] = true
+			found[c.Object.String()] = entryDigest(c.Object, w.base(c.Object))
+		}
+	}
+	w.mu.Unlock()
+	if len(found) > 0 {
+		w.add(foundRecord, 0, encode(foundJSON{Found: found, Some: true}), func(error) {})
+	}
+}
+
 // Found says that the run is one of several that work on the state, each on its own objects, and how it found
 // those: other objects may change meanwhile.
 func (w *Writer) Found(objects []Change) error {
@@ -228,7 +256,7 @@ func (w *Writer) Found(objects []Change) error {
 	for _, c := range objects {
 		found[c.Object.String()] = entryDigest(c.Object, c.Entry)
 	}
-	return w.durable(foundRecord, encode(foundJSON{found}))
+	return w.durable(foundRecord, encode(foundJSON{Found: found}))
 }
 
 // Opening implements Leases.
@@ -402,7 +430,7 @@ func (w *Writer) commit() (last bool) {
 	last = w.closed
 	w.mu.Unlock()
 	if len(b.over) > 0 && err == nil {
-		err = w.put(b.data)
+		err = w.put(b.data, b.awaited)
 	}
 	w.mu.Lock()
 	if err == nil {
@@ -420,13 +448,13 @@ func (w *Writer) commit() (last bool) {
 }
 
 // put makes bytes durable at the end of the file.
-func (w *Writer) put(b []byte) error {
+func (w *Writer) put(b []byte, wait bool) error {
 	began := time.Now()
 	copied := make(chan struct{})
 	go func() {
 		defer close(copied)
 		if w.copy != nil {
-			w.copy(b)
+			w.copy(b, wait)
 		}
 	}()
 	_, err := w.file.Write(b)

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Journaler is a store that keeps what runs record while they go on, for those that are lost with their disk.
+// Journaler is a store that keeps what runs record while they go on, for those that are lost with their disk. Of what is
+// encrypted it gets what is encrypted.
 type Journaler interface {
 	// Note adds to what the run has recorded that has the lock of a workspace, from a position on: bytes that are there
 	// already may come again. Without data it says that the run goes on, which it has to every LifeSign.
@@ -32,13 +33,26 @@ func LostJournals(ctx context.Context, s Store, workspace string) (list []LostJo
 	if !ok {
 		return nil, nil
 	}
-	var t Tries
-	if c, ok := As[*careful](s); ok {
-		t = c.tries
-	}
-	err = t.Do(ctx, func() error {
+	err = tries(s).Do(ctx, func() error {
 		list, err = j.Lost(ctx, workspace)
 		return err
 	})
 	return list, err
+}
+
+// DropJournal removes what a run has recorded: "" for the one that has the lock.
+func DropJournal(ctx context.Context, s Store, workspace, run string) error {
+	j, ok := As[Journaler](s)
+	if !ok {
+		return nil
+	}
+	return tries(s).Do(ctx, func() error { return j.Drop(ctx, workspace, run) })
+}
+
+// tries say how often a store may be asked.
+func tries(s Store) Tries {
+	if c, ok := As[*careful](s); ok {
+		return c.tries
+	}
+	return Tries{}
 }

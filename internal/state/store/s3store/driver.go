@@ -24,6 +24,7 @@ var Driver = store.Driver{Name: "s3", Schema: store.Schema(cloudauth.AWSAttrs(
 	store.Attr("workspace_key_prefix", cty.String, "What the keys of the other workspaces begin with: env: if not set."),
 	store.Attr("use_lockfile", cty.Bool, "Whether an object beside the state locks it."),
 	store.Attr("dynamodb_table", cty.String, "The DynamoDB table for locks and checksums."),
+	store.Attr("journal", cty.Bool, "Whether what a run records while it applies goes into objects beside the state, too: KEY.journal/*. Terraform and OpenTofu do not know this setting. LETHE_S3_JOURNAL."),
 	store.Attr("encrypt", cty.Bool, "Whether the service is asked to encrypt the state."),
 	store.Attr("kms_key_id", cty.String, "The KMS key for that."),
 	store.SecretAttr("sse_customer_key", "The key for that which the service does not keep, in base64. AWS_SSE_CUSTOMER_KEY."),
@@ -50,7 +51,7 @@ var Driver = store.Driver{Name: "s3", Schema: store.Schema(cloudauth.AWSAttrs(
 func open(ctx context.Context, s store.Settings) (store.Store, error) {
 	r := &store.Reader{S: s}
 	o := Options{
-		Bucket: r.Must("bucket"), Key: r.Must("key"), Prefix: r.Text("workspace_key_prefix"), LockFile: r.Flag("use_lockfile"),
+		Bucket: r.Must("bucket"), Key: r.Must("key"), Prefix: r.Text("workspace_key_prefix"), LockFile: r.Flag("use_lockfile"), Journal: r.Flag("journal", "LETHE_S3_JOURNAL"),
 		NoChecksum: r.Flag("skip_s3_checksum"), ACL: r.Text("acl"), Encrypt: r.Flag("encrypt"), KMSKey: r.Text("kms_key_id"), CustomerKey: customerKey(r),
 	}
 	if _, set := s.Text("workspace_key_prefix"); !set {
@@ -99,4 +100,13 @@ func customerKey(r *store.Reader) *CustomerKey {
 	}
 	sum := md5.Sum(key)
 	return &CustomerKey{Key: text, MD5: base64.StdEncoding.EncodeToString(sum[:])}
+}
+
+// New makes the store. It does each thing once: see store.Careful.
+func New(o Options) store.Remote {
+	r := &remote{o}
+	if o.Journal {
+		return &journaling{remote: r, runs: map[string]*ownRun{}}
+	}
+	return r
 }

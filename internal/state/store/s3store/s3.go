@@ -7,6 +7,8 @@
 // There are two kinds of lock, and none by itself. A lock object beside the state (use_lockfile) is written if there
 // is none; an item of a DynamoDB table (dynamodb_table) likewise. With such a table there is a second item for each
 // state, with its MD5: a state that does not have it is not the latest, and is read again.
+//
+// Journals of runs are kept where that is asked for, below the key of the state (journal.go).
 package s3store
 
 import (
@@ -38,6 +40,7 @@ type Options struct {
 	Prefix   string // before the others', without a slash
 	LockFile bool
 	Table    *Table // of DynamoDB; nil for none
+	Journal  bool   // whether runs keep their journals there
 
 	NoChecksum  bool // for services that do not know that header
 	ACL         string
@@ -48,9 +51,6 @@ type Options struct {
 
 // CustomerKey is a key for encryption that the service does not keep.
 type CustomerKey struct{ Key, MD5 string } // in base64
-
-// New makes the store. It does each thing once: see store.Careful.
-func New(o Options) store.Remote { return &remote{o} }
 
 type remote struct{ o Options }
 

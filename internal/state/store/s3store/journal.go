@@ -1,0 +1,234 @@
+package s3store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/lethe-iac/lethe/internal/state/store"
+)
+
+// What runs record stands in objects below KEY.journal/, one after the other: KEY.journal/RUN/POSITION-N, where RUN is the ID
+// of the run's lock. An object is written again with what has come since until it has segment bytes: so there are few to
+// read and to remove. One whose writing got no answer is not written again, for that may be carried out later: what it has is
+// in the next one, too.
+//
+// Who has the lock has it alone, and takes what others left there for that of runs that are no more: they ended, or
+// someone took their lock away. So no run has to show that it goes on.
+
+// segment is how large an object is made by writing it again.
+const segment = 64 << 10
+
+// journaling is a store that keeps journals.
+type journaling struct {
+	*remote
+
+	mu   sync.Mutex
+	runs map[string]*ownRun // that have a lock, by workspace
+}
+
+// ownRun is what a run of this process has recorded.
+type ownRun struct {
+	id   string
+	sent []string // the keys that there may be objects under
+	at   int64    // where the last one begins
+	data []byte   // what it has, as far as the service said so
+	odd  bool     // what it has is not known
+}
+
+// Lock implements store.Store.
+func (j *journaling) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
+	if len(j.lockers()) == 0 {
+		return nil, errors.New(`journals are kept for the run that takes the lock next, and there is no lock: set use_lockfile or dynamodb_table, or journal (LETHE_S3_JOURNAL) to false`)
+	}
+	unlock, err := j.remote.Lock(ctx, workspace, who)
+	if err != nil {
+		return nil, err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.runs[workspace] = &ownRun{id: who.ID}
+	return func(ctx context.Context) error {
+		err := unlock(ctx)
+		if err == nil {
+			j.mu.Lock()
+			defer j.mu.Unlock()
+			delete(j.runs, workspace)
+		}
+		return err
+	}, nil
+}
+
+func (j *journaling) own(workspace string) *ownRun {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.runs[workspace]
+}
+
+// below is what the keys of a run's objects begin with; of all runs' for "".
+func (j *journaling) below(workspace, run string) string {
+	key := j.path(workspace) + ".journal/"
+	if run != "" {
+		key += run + "/"
+	}
+	return key
+}
+
+// Note implements store.Journaler. There are no signs of life.
+func (j *journaling) Note(ctx context.Context, workspace string, at int64, data []byte) error {
+	run := j.own(workspace)
+	if run == nil {
+		return errors.New("the state is not locked")
+	}
+	if len(data) == 0 {
+		return nil
+	}
+	all := append(slices.Clip(run.data), data...)
+	if run.sent == nil || run.odd || at != run.at+int64(len(run.data)) || len(all) > segment {
+		run.at, run.data, run.odd, all = at, nil, false, slices.Clone(data)
+		run.sent = append(run.sent, fmt.Sprintf("%s%012d-%d", j.below(workspace, run.id), at, len(run.sent)))
+	}
+	run.odd = true
+	in := j.writing(run.sent[len(run.sent)-1], all)
+	in.ContentType = aws.String("application/octet-stream")
+	if _, err := j.o.Client.PutObject(ctx, in); err != nil {
+		return answered(err)
+	}
+	run.data, run.odd = all, false
+	return nil
+}
+
+// piece is an object that a run has left.
+type piece struct {
+	run, key string
+	at       int64
+}
+
+// pieces lists what runs have left; all of it if run is "".
+func (j *journaling) pieces(ctx context.Context, workspace, run string) ([]piece, error) {
+	var out []piece
+	root := j.below(workspace, "")
+	pages := s3.NewListObjectsV2Paginator(j.o.Client, &s3.ListObjectsV2Input{Bucket: &j.o.Bucket, Prefix: aws.String(j.below(workspace, run))})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("the journals below %s in the bucket %s cannot be listed, which journal = true (LETHE_S3_JOURNAL) needs: %w", root, j.o.Bucket, answered(err))
+		}
+		for _, o := range page.Contents {
+			key := aws.ToString(o.Key)
+			of, name, _ := strings.Cut(strings.TrimPrefix(key, root), "/")
+			position, _, _ := strings.Cut(name, "-")
+			at, err := strconv.ParseInt(position, 10, 64)
+			if err == nil && aws.ToInt64(o.Size) > 0 {
+				out = append(out, piece{of, key, at})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b piece) int {
+		return cmp.Or(cmp.Compare(a.run, b.run), cmp.Compare(a.at, b.at), cmp.Compare(a.key, b.key))
+	})
+	return out, nil
+}
+
+// Lost implements store.Journaler.
+func (j *journaling) Lost(ctx context.Context, workspace string) ([]store.LostJournal, error) {
+	all, err := j.pieces(ctx, workspace, "")
+	if err != nil {
+		return nil, err
+	}
+	own := j.own(workspace)
+	var out []store.LostJournal
+	for _, p := range all {
+		if own != nil && p.run == own.id {
+			continue
+		}
+		data, _, err := j.get(ctx, p.key)
+		if err != nil {
+			return nil, err
+		}
+		if n := len(out); n == 0 || out[n-1].Run != p.run {
+			out = append(out, store.LostJournal{Run: p.run})
+		}
+		l := &out[len(out)-1]
+		if have := int64(len(l.Data)); p.at <= have && p.at+int64(len(data)) > have {
+			l.Data = append(l.Data[:p.at], data...)
+		}
+	}
+	return out, nil
+}
+
+// Drop implements store.Journaler. Where nothing may be removed, what is left is empty.
+func (j *journaling) Drop(ctx context.Context, workspace, run string) error {
+	var keys []string
+	if own := j.own(workspace); own != nil && (run == "" || run == own.id) {
+		keys = own.sent
+		defer func() { *own = ownRun{id: own.id} }()
+	} else if run != "" {
+		all, err := j.pieces(ctx, workspace, run)
+		if err != nil {
+			return err
+		}
+		for _, p := range all {
+			keys = append(keys, p.key)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	// Without the first one the others are nothing: what breaks off leaves no part of a journal.
+	if err := j.remove(ctx, keys[0]); err != nil {
+		return err
+	}
+	var wg sync.WaitGroup
+	failed := make([]error, len(keys))
+	busy := make(chan struct{}, 8)
+	for i, key := range keys[1:] {
+		busy <- struct{}{}
+		wg.Go(func() {
+			failed[i] = j.remove(ctx, key)
+			<-busy
+		})
+	}
+	wg.Wait()
+	return errors.Join(failed...)
+}
+
+func (j *journaling) remove(ctx context.Context, key string) error {
+	_, err := j.o.Client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &j.o.Bucket, Key: &key})
+	if is(err, "AccessDenied") {
+		if _, emptying := j.o.Client.PutObject(ctx, j.writing(key, nil)); emptying == nil {
+			return nil
+		}
+	}
+	return answered(err)
+}
+
+// handedFor is how long what was handed over may be used, if the credentials that signed it last that long.
+const handedFor = 24 * time.Hour
+
+// Hand implements store.Hander. Where objects have a key of the customer's, each request has that in it, and it opens all
+// states: it is not handed over.
+func (j *journaling) Hand(ctx context.Context, workspace string) (*store.Handed, error) {
+	run := j.own(workspace)
+	if run == nil {
+		return nil, errors.New("the state is not locked")
+	}
+	if j.o.CustomerKey != nil {
+		return nil, errors.New("the request would have the customer's key in it")
+	}
+	in := j.writing(fmt.Sprintf("%s%012d-keeper", j.below(workspace, run.id), 0), nil)
+	in.Body, in.ContentLength, in.ContentType, in.ChecksumSHA256 = nil, nil, nil, nil
+	signed, err := s3.NewPresignClient(j.o.Client).PresignPutObject(ctx, in, s3.WithPresignExpires(handedFor))
+	if err != nil {
+		return nil, answered(err)
+	}
+	return &store.Handed{Method: signed.Method, URL: signed.URL, Header: signed.SignedHeader}, nil
+}

@@ -1,0 +1,227 @@
+package stores
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// playground builds a provider of the tests once.
+var playground = sync.OnceValues(func() (string, error) {
+	ours, err := lethe()
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.Command("go", "build", "-o", filepath.Dir(ours), "./cmd/terraform-provider-playground")
+	cmd.Dir = "../providers"
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building the provider: %w\n%s", err, out)
+	}
+	return filepath.Dir(ours), nil
+})
+
+// cloud is a configuration with objects of a provider, of which the last takes a while.
+const cloud = `
+terraform {
+  required_providers {
+    playground = {
+      source = "lethe/playground"
+    }
+  }
+}
+variable "delay" {
+  default = "0s"
+}
+resource "playground_thing" "first" {
+  name = "first"
+}
+resource "playground_thing" "late" {
+  name  = "late"
+  delay = var.delay
+  depends_on = [playground_thing.first]
+}
+resource "playground_thing" "other" {
+  name = "other"
+}
+`
+
+// fleet are machines with one state, and one cloud.
+type fleet struct {
+	*testing.T
+	program, bin, real string
+	p                  place
+}
+
+func newFleet(t *testing.T, p place) *fleet {
+	ours, err := lethe()
+	check(t, err)
+	bin, err := playground()
+	check(t, err)
+	return &fleet{t, ours, bin, t.TempDir(), p}
+}
+
+func (f *fleet) machine() *directory {
+	f.Helper()
+	dir := f.TempDir()
+	rc := filepath.Join(dir, ".rc")
+	check(f.T, os.WriteFile(rc, []byte("provider_installation {\n  dev_overrides {\n    \"registry.opentofu.org/lethe/playground\" = \""+f.bin+"\"\n    \"registry.terraform.io/lethe/playground\" = \""+f.bin+"\"\n  }\n}\n"), 0o600))
+	u := &directory{f.T, f.program, dir, append(append(os.Environ(), f.p.env...), "TF_INPUT=0", "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1", "TF_CLI_CONFIG_FILE="+rc,
+		"PLAYGROUND_CLOUD="+f.real, "PLAYGROUND_IDS=name", "PLAYGROUND_ORPHAN=0s", "PLAYGROUND_LOG_BEGIN=1", "PLAYGROUND_LOG="+filepath.Join(dir, ".calls"))}
+	u.configure(cloud + f.p.backend)
+	u.run(0, "init")
+	return u
+}
+
+// making begins an apply on a machine and gives its keeper once the last object is being made.
+func (f *fleet) making(u *directory, delay string) (cmd *exec.Cmd, keeper int) {
+	f.Helper()
+	cmd = u.cmd("apply", "-auto-approve", "-target=playground_thing.late", "-var", "delay="+delay)
+	check(f.T, cmd.Start())
+	for range 3000 {
+		time.Sleep(20 * time.Millisecond)
+		log, _ := os.ReadFile(filepath.Join(u.dir, ".calls"))
+		for _, line := range bytes.Split(log, []byte("\n")) {
+			if bytes.Contains(line, []byte("ApplyResourceChange")) && bytes.Contains(line, []byte(`"phase":"begin"`)) && bytes.Contains(line, []byte("late")) {
+				if keeper = child(cmd.Process.Pid, "_keep"); keeper == 0 {
+					f.Fatal("there is no keeper")
+				}
+				return cmd, keeper
+			}
+		}
+	}
+	f.Fatal("the last object is not being made")
+	return nil, 0
+}
+
+// child is a process that another has started, by the end of its arguments; 0 if there is none.
+func child(of int, last string) int {
+	all, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, stat := range all {
+		text, _ := os.ReadFile(stat)
+		_, rest, _ := strings.Cut(string(text), ") ")
+		args, _ := os.ReadFile(filepath.Join(filepath.Dir(stat), "cmdline"))
+		if f := strings.Fields(rest); len(f) > 1 && f[1] == strconv.Itoa(of) && bytes.HasSuffix(args, []byte("\x00"+last+"\x00")) {
+			id, _ := strconv.Atoi(filepath.Base(filepath.Dir(stat)))
+			return id
+		}
+	}
+	return 0
+}
+
+// gone waits until a process has ended.
+func gone(t *testing.T, id int) {
+	t.Helper()
+	for range 3000 {
+		state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
+		_, rest, _ := strings.Cut(string(state), ") ")
+		if err != nil || strings.HasPrefix(rest, "Z") {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Fatalf("the process %d does not end", id)
+}
+
+// free gives the lock of a lost run back, where it outlives that.
+func free(u *directory) {
+	u.Helper()
+	if out := u.run2("plan"); strings.Contains(out, "Error acquiring the state lock") {
+		_, id, _ := strings.Cut(out, "ID: ")
+		id, _, _ = strings.Cut(strings.TrimSpace(id), "\n")
+		u.run(0, "force-unlock", "-force", strings.TrimSpace(id))
+	}
+}
+
+// TestKeeperInS3: what the keeper of a lost run records gets into the bucket, without credentials of it.
+func TestKeeperInS3(t *testing.T) {
+	b := &bucket{}
+	url := startS3(t, b.around)
+	t.Run("recorded", func(t *testing.T) {
+		f := newFleet(t, s3Place(url, "a", journalOn))
+		u := f.machine()
+		cmd, keeper := f.making(u, "1500ms")
+		check(t, cmd.Process.Kill())
+		_ = cmd.Wait()
+		gone(t, keeper)
+		check(t, os.RemoveAll(u.dir))
+		next := f.machine()
+		free(next)
+		out := next.run(0, "apply", "-auto-approve")
+		wants(t, out, "Recovered an interrupted run", "2 changes were taken into account", "1 added, 1 changed, 0 destroyed")
+		if strings.Contains(out, "Outcome unknown") {
+			t.Errorf("what the keeper recorded is not known:\n%s", out)
+		}
+		none(t, url)
+	})
+	t.Run("too late", func(t *testing.T) { // another has the state by then
+		f := newFleet(t, s3Place(url, "b", journalOn))
+		u := f.machine()
+		cmd, keeper := f.making(u, "6s")
+		check(t, cmd.Process.Kill())
+		_ = cmd.Wait()
+		next := f.machine()
+		free(next)
+		wants(t, next.run(0, "apply", "-auto-approve", "-target=playground_thing.other"), "Recovered an interrupted run", `playground_thing.late: the outcome of "create" is unknown`)
+		none(t, url)
+		if state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", keeper)); err != nil || len(state) == 0 {
+			t.Skip("the machine is too slow: the object was made before")
+		}
+		gone(t, keeper)
+		check(t, os.RemoveAll(u.dir))
+		out := f.machine().run(0, "apply", "-auto-approve")
+		wants(t, out, "Recovered an interrupted run", "1 change was taken into account", "0 added, 1 changed, 0 destroyed")
+		none(t, url)
+	})
+	t.Run("both lost", func(t *testing.T) {
+		f := newFleet(t, s3Place(url, "c", journalOn))
+		u := f.machine()
+		cmd, keeper := f.making(u, "1h")
+		check(t, syscall.Kill(keeper, syscall.SIGKILL))
+		check(t, cmd.Process.Kill())
+		_ = cmd.Wait()
+		gone(t, keeper)
+		check(t, os.RemoveAll(u.dir))
+		next := f.machine()
+		free(next)
+		wants(t, next.run(0, "plan"), "Recovered an interrupted run", "1 change was taken into account", `playground_thing.late: the outcome of "create" is unknown`)
+	})
+	b.Lock()
+	defer b.Unlock()
+	for _, body := range b.bodies {
+		if bytes.Contains(body, []byte("canary-4711")) {
+			t.Error("a credential is in the bucket")
+		}
+	}
+}
+
+// TestClaimsOfKilledRun: the claims of a run end with it, although its keeper may still wait for a call. Who comes next on
+// another machine is told which object that is about, and what the keeper records then comes in by object.
+func TestClaimsOfKilledRun(t *testing.T) {
+	port := startPostgres(t)
+	f := newFleet(t, rowsPlace(port, "claims"))
+	other := f.machine()
+	other.run(0, "apply", "-auto-approve", "-target=playground_thing.other")
+	u := f.machine()
+	cmd, keeper := f.making(u, "10s")
+	wants(t, other.run(1, "apply", "-auto-approve", "-target=playground_thing.late"), "Error acquiring the state lock", "playground_thing.late")
+	check(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	wants(t, other.run(0, "plan", "-target=playground_thing.late", "-lock-timeout=1m"), "Recovered an interrupted run", `playground_thing.late: the outcome of "create" is unknown`)
+	if claims := query(t, port, `SELECT count(*) FROM claims.states_claims`); claims != "0" && claims != "1" { // the next claim removes what a dead run left
+		t.Errorf("there are %s claims", claims)
+	}
+	gone(t, keeper)
+	// The object is not made again: its machine has the outcome by now.
+	wants(t, u.run(0, "apply", "-auto-approve", "-target=playground_thing.late", "-lock-timeout=1m"), "Recovered an interrupted run", "0 added, 1 changed, 0 destroyed")
+	if out := other.run(0, "plan", "-lock-timeout=1m", "-detailed-exitcode"); strings.Contains(out, "unknown") || strings.Contains(out, "Recovered") {
+		t.Errorf("it is taken in again:\n%s", out)
+	}
+}

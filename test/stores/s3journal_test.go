@@ -1,0 +1,491 @@
+package stores
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// bucket listens to what is asked of a service, and refuses some of it.
+type bucket struct {
+	sync.Mutex
+	asked  map[string]int             // by method and kind of object
+	keys   []string                   // that were written
+	bodies [][]byte                   // that were sent
+	refuse func(r *http.Request) bool // nil: nothing
+	slow   time.Duration              // each request takes that much longer
+}
+
+func (b *bucket) around(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		kind := "state"
+		switch {
+		case strings.Contains(r.URL.Path+r.URL.Query().Get("prefix"), ".journal/"):
+			kind = "journal"
+		case strings.HasSuffix(r.URL.Path, ".tflock"):
+			kind = "lock"
+		case r.URL.Query().Has("list-type"):
+			kind = "list"
+		}
+		b.Lock()
+		if b.asked == nil {
+			b.asked = map[string]int{}
+		}
+		b.asked[r.Method+" "+kind]++
+		b.bodies = append(b.bodies, body)
+		if r.Method == http.MethodPut {
+			b.keys = append(b.keys, strings.TrimPrefix(r.URL.Path, "/states/"))
+		}
+		refused := b.refuse != nil && b.refuse(r)
+		slow := b.slow
+		b.Unlock()
+		time.Sleep(slow)
+		if refused {
+			w.WriteHeader(http.StatusForbidden)
+			fmt.Fprint(w, `<?xml version="1.0" encoding="UTF-8"?><Error><Code>AccessDenied</Code><Message>no</Message></Error>`)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// forget begins to count anew.
+func (b *bucket) forget() {
+	b.Lock()
+	defer b.Unlock()
+	b.asked, b.keys, b.bodies = nil, nil, nil
+}
+
+func (b *bucket) count(what string) int {
+	b.Lock()
+	defer b.Unlock()
+	return b.asked[what]
+}
+
+// denies refuses what a test says.
+func (b *bucket) denies(f func(*http.Request) bool) {
+	b.Lock()
+	defer b.Unlock()
+	b.refuse = f
+}
+
+// journals are the keys of journals that are there, and not empty.
+func journals(t *testing.T, url string) []string {
+	t.Helper()
+	return slices.Sorted(maps.Keys(pieces(t, url)))
+}
+
+// pieces are the objects of journals, and their sizes, where these are not 0.
+func pieces(t *testing.T, url string) map[string]int64 {
+	t.Helper()
+	resp, err := http.Get(url + "/states?list-type=2")
+	check(t, err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	check(t, err)
+	out := map[string]int64{}
+	for _, o := range strings.Split(string(text), "<Contents>")[1:] {
+		key, _, _ := strings.Cut(strings.SplitN(o, "<Key>", 2)[1], "</Key>")
+		number, _, _ := strings.Cut(strings.SplitN(o, "<Size>", 2)[1], "</Size>")
+		size, err := strconv.ParseInt(number, 10, 64)
+		check(t, err)
+		if strings.Contains(key, ".journal/") && size > 0 {
+			out[key] = size
+		}
+	}
+	return out
+}
+
+// s3Place is a state in a bucket, with a lock object.
+func s3Place(url, key, more string, env ...string) place {
+	return place{
+		fmt.Sprintf("terraform {\n  backend \"s3\" {\n    bucket = \"states\"\n    key = %q\n    region = \"us-east-1\"\n    use_path_style = true\n    use_lockfile = true\n    skip_credentials_validation = true\n    skip_requesting_account_id = true\n    skip_metadata_api_check = true\n    endpoints = { s3 = %q }\n%s  }\n}\n", key, url, more),
+		append([]string{"AWS_ACCESS_KEY_ID=user", "AWS_SECRET_ACCESS_KEY=canary-4711", "AWS_EC2_METADATA_DISABLED=true"}, env...),
+	}
+}
+
+// chained is a configuration whose last object is held back while it is made.
+const chained = `
+variable "v" {}
+variable "hold" {
+  default = ""
+}
+resource "terraform_data" "first" {
+  count = 3
+  input = "plainly-${var.v}"
+}
+resource "terraform_data" "last" {
+  depends_on       = [terraform_data.first]
+  input            = var.v
+  triggers_replace = var.v
+  provisioner "local-exec" {
+    command = var.hold == "" ? "true" : "touch ${var.hold}.here; while test -e ${var.hold}; do sleep 0.02; done"
+  }
+}
+`
+
+// runner is a machine of its own with the chained configuration.
+func runner(t *testing.T, program string, p place, more string) *directory {
+	t.Helper()
+	u := &directory{t, program, t.TempDir(), slices.Concat(os.Environ(), []string{"TF_INPUT=0", "CHECKPOINT_DISABLE=1", "TF_CLI_CONFIG_FILE=" + os.DevNull, "TF_IN_AUTOMATION=1"}, p.env)}
+	u.configure(chained + more + p.backend)
+	u.run(0, "init")
+	return u
+}
+
+// lose kills a run in the middle of an apply, and its machine with it; the lock stays.
+func lose(u *directory, url, v string) {
+	u.Helper()
+	cmd, done := u.holding(v)
+	copied(u, url)
+	check(u.T, cmd.Process.Kill())
+	_ = cmd.Wait()
+	done()
+	check(u.T, os.RemoveAll(u.dir))
+	check(u.T, os.Mkdir(u.dir, 0o700))
+}
+
+// copied waits until a bucket has what the journals of a machine have.
+func copied(u *directory, url string) {
+	u.Helper()
+	for range 3000 {
+		files, _ := filepath.Glob(filepath.Join(u.dir, ".terraform", "*.journal"))
+		var has, there int64
+		for _, name := range files {
+			if info, err := os.Stat(name); err == nil {
+				has += info.Size()
+			}
+		}
+		for key, size := range pieces(u.T, url) {
+			position, _, _ := strings.Cut(key[strings.LastIndex(key, "/")+1:], "-")
+			at, err := strconv.ParseInt(position, 10, 64)
+			check(u.T, err)
+			there = max(there, at+size)
+		}
+		if has > 0 && has == there {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	u.Fatal("the journal does not get into the bucket")
+}
+
+// unlocked gives back the lock of a run that is no more.
+func unlocked(u *directory) {
+	u.Helper()
+	out := u.run(1, "plan", "-var", "v=x")
+	_, id, locked := strings.Cut(out, "ID: ")
+	if !locked {
+		u.Fatalf("the state is not locked:\n%s", out)
+	}
+	id, _, _ = strings.Cut(strings.TrimSpace(id), "\n")
+	u.run(0, "force-unlock", "-force", strings.TrimSpace(id))
+}
+
+const journalOn = "    journal = true\n"
+
+// TestJournalInS3: what a run did that is gone with its machine comes in with the next command that takes the lock,
+// wherever that is.
+func TestJournalInS3(t *testing.T) {
+	ours, err := lethe()
+	check(t, err)
+	for name, test := range map[string]func(*testing.T, string, string, *bucket){
+		"lost": testLostRunner, "encrypted": testLostEncrypted, "moved on": testLostMovedOn, "workspace": testLostWorkspace,
+		"own directory": testLostOwn, "not taken": testJournalRefused, "not removed": testJournalKept, "off": testJournalOff,
+		"without a lock": testJournalUnlocked,
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := &bucket{}
+			test(t, ours, startS3(t, func(h http.Handler) http.Handler { return b.around(withTable(h)) }), b)
+		})
+	}
+}
+
+// none fails the test if there is a journal.
+func none(t *testing.T, url string) {
+	t.Helper()
+	if left := journals(t, url); len(left) > 0 {
+		t.Errorf("journals are left: %s", left)
+	}
+}
+
+// wants fails the test if a text has not all of some words.
+func wants(t *testing.T, text string, words ...string) {
+	t.Helper()
+	flat := strings.Join(strings.Fields(strings.ReplaceAll(text, "│", " ")), " ")
+	for _, w := range words {
+		if !strings.Contains(flat, w) {
+			t.Errorf("it does not say %q:\n%s", w, text)
+		}
+	}
+}
+
+func testLostRunner(t *testing.T, ours, url string, _ *bucket) {
+	table := s3Place(url, "net/c", journalOn+"    dynamodb_table = \"locks\"\n")
+	table.backend = strings.NewReplacer("    use_lockfile = true\n", "", "endpoints = { ", "endpoints = { dynamodb = \""+url+"/dynamodb\", ").Replace(table.backend)
+	for _, p := range []place{s3Place(url, "net/a", journalOn), s3Place(url, "net/b", "", "LETHE_S3_JOURNAL=1"), table} {
+		for _, first := range []bool{true, false} { // the first run of all, and another
+			if !first {
+				runner(t, ours, p, "").run(0, "destroy", "-auto-approve", "-var", "v=1")
+			}
+			lose(runner(t, ours, p, ""), url, "1")
+			if len(journals(t, url)) == 0 {
+				t.Fatal("there is no journal")
+			}
+			next := runner(t, ours, p, "")
+			unlocked(next)
+			wants(t, next.run(0, "plan", "-var", "v=1"), "Recovered an interrupted run", "4 changes were taken into account", "terraform_data.last is tainted")
+			if len(journals(t, url)) == 0 {
+				t.Error("a plan removes the journal")
+			}
+			out := next.run(0, "apply", "-auto-approve", "-var", "v=1")
+			wants(t, out, "Recovered an interrupted run", "1 added, 0 changed, 1 destroyed")
+			none(t, url)
+			if list := next.run(0, "state", "list"); strings.Count(list, "\n") != 4 {
+				t.Errorf("the state has:\n%s", list)
+			}
+			if out := runner(t, ours, p, "").run(0, "plan", "-detailed-exitcode", "-var", "v=1"); strings.Contains(out, "Recovered") {
+				t.Errorf("it is taken in again:\n%s", out)
+			}
+		}
+	}
+}
+
+func testLostEncrypted(t *testing.T, ours, url string, b *bucket) {
+	encryption := "terraform {\n  encryption {\n    key_provider \"pbkdf2\" \"k\" {\n      passphrase = \"correct horse battery\"\n      iterations = 200000\n    }\n    method \"aes_gcm\" \"m\" {\n      keys = key_provider.pbkdf2.k\n    }\n    state {\n      method = method.aes_gcm.m\n    }\n  }\n}\n"
+	p := s3Place(url, "a", journalOn)
+	lose(runner(t, ours, p, encryption), url, "canary-7")
+	if len(journals(t, url)) == 0 {
+		t.Fatal("there is no journal")
+	}
+	other := runner(t, ours, p, strings.Replace(encryption, "horse", "mouse", 1))
+	unlocked(other)
+	wants(t, other.run(1, "apply", "-auto-approve", "-var", "v=canary-7"), "key")
+	if len(journals(t, url)) == 0 {
+		t.Fatal("who has another key removes the journal")
+	}
+	next := runner(t, ours, p, encryption)
+	wants(t, next.run(0, "apply", "-auto-approve", "-var", "v=canary-7"), "Recovered an interrupted run", "1 added, 0 changed, 1 destroyed")
+	none(t, url)
+	b.Lock()
+	defer b.Unlock()
+	for _, body := range b.bodies {
+		for _, word := range []string{"plainly", "canary-7", "terraform_data"} {
+			if bytes.Contains(body, []byte(word)) {
+				t.Errorf("%q went to the bucket:\n%.200q", word, body)
+			}
+		}
+	}
+}
+
+// testLostMovedOn: between the lost run and the next one with this setting, the state was written without it.
+func testLostMovedOn(t *testing.T, ours, url string, _ *bucket) {
+	on, off := s3Place(url, "a", "", "LETHE_S3_JOURNAL=true"), s3Place(url, "a", "")
+	runner(t, ours, on, "").run(0, "apply", "-auto-approve", "-var", "v=1", "-target=terraform_data.first[0]")
+	lose(runner(t, ours, on, ""), url, "2") // it changes first[0], and makes first[1] and first[2]
+	without := runner(t, ours, off, "")
+	unlocked(without)
+	without.run(0, "apply", "-auto-approve", "-var", "v=3", "-target=terraform_data.first[0]")
+	next := runner(t, ours, on, "")
+	out := next.run(0, "apply", "-auto-approve", "-var", "v=2", "-target=terraform_data.first")
+	wants(t, out, "Recovered an interrupted run", "3 changes were taken into account", "Changes not taken in", "terraform_data.first[0]", "0 added, 1 changed, 0 destroyed")
+	none(t, url)
+	if aside, _ := filepath.Glob(filepath.Join(next.dir, ".terraform", "*.aside-*")); len(aside) != 1 {
+		t.Errorf("put aside is %s", aside)
+	}
+	if list := next.run(0, "state", "list"); strings.Count(list, "\n") != 4 {
+		t.Errorf("the state has:\n%s", list)
+	}
+	// A state that was removed.
+	lose(runner(t, ours, on, ""), url, "4")
+	unlocked(without)
+	without.run(0, "destroy", "-auto-approve", "-var", "v=1")
+	wants(t, next.run(0, "apply", "-auto-approve", "-var", "v=1"), "Changes not taken in")
+	none(t, url)
+}
+
+func testLostWorkspace(t *testing.T, ours, url string, _ *bucket) {
+	p := s3Place(url, "net/a", journalOn)
+	u := runner(t, ours, p, "")
+	u.run(0, "workspace", "new", "w")
+	lose(u, url, "1")
+	next := runner(t, ours, p, "")
+	for _, key := range journals(t, url) {
+		if !strings.HasPrefix(key, "env:/w/net/a.journal/") {
+			t.Errorf("a journal is at %s", key)
+		}
+	}
+	if out := next.run(0, "workspace", "list"); !slices.Equal(strings.Fields(out), []string{"*", "default", "w"}) {
+		t.Errorf("workspaces: %s", out)
+	}
+	if terraform, err := exec.LookPath("terraform"); err == nil {
+		tf := runner(t, terraform, s3Place(url, "net/a", ""), "")
+		if out := tf.run(0, "workspace", "list"); !slices.Equal(strings.Fields(out), []string{"*", "default", "w"}) {
+			t.Errorf("workspaces, as Terraform sees them: %s", out)
+		}
+	}
+	if out := next.run(0, "apply", "-auto-approve", "-var", "v=1"); strings.Contains(out, "Recovered") {
+		t.Errorf("the default workspace takes in the journal of another:\n%s", out)
+	}
+	out := next.run(1, "workspace", "delete", "w")
+	wants(t, out, "Error acquiring the state lock")
+	_, id, _ := strings.Cut(out, "ID: ")
+	id, _, _ = strings.Cut(strings.TrimSpace(id), "\n")
+	next.run(0, "workspace", "select", "w")
+	next.run(0, "force-unlock", "-force", strings.TrimSpace(id))
+	next.run(0, "workspace", "select", "default")
+	wants(t, next.run(1, "workspace", "delete", "w"), "Recovered an interrupted run")
+	next.run(0, "workspace", "delete", "-force", "w")
+	none(t, url)
+	if out := next.run(0, "workspace", "list"); strings.Contains(out, "w") {
+		t.Errorf("workspaces: %s", out)
+	}
+}
+
+// testLostOwn: where the directory is still there, the file is taken in, and what the bucket has once.
+func testLostOwn(t *testing.T, ours, url string, _ *bucket) {
+	p := s3Place(url, "a", journalOn)
+	kill := func(u *directory, v string) {
+		t.Helper()
+		cmd, done := u.holding(v)
+		copied(u, url)
+		check(t, cmd.Process.Kill())
+		_ = cmd.Wait()
+		done()
+		unlocked(u)
+	}
+	u := runner(t, ours, p, "")
+	kill(u, "1")
+	if out := u.run(0, "apply", "-auto-approve", "-var", "v=1"); strings.Count(out, "Recovered an interrupted run") != 1 || strings.Contains(out, "another state") {
+		t.Errorf("taken in:\n%s", out)
+	}
+	none(t, url)
+	// Another takes it in first; then there is nothing left to take in here.
+	kill(u, "2")
+	other := runner(t, ours, p, "")
+	wants(t, other.run(0, "apply", "-auto-approve", "-var", "v=2", "-target=terraform_data.first"), "Recovered an interrupted run", "0 added, 0 changed, 0 destroyed")
+	none(t, url)
+	if out := u.run(0, "plan", "-var", "v=2"); strings.Contains(out, "another state") || strings.Contains(out, "not taken in") {
+		t.Errorf("what another took in is in the way here:\n%s", out)
+	}
+}
+
+// testJournalRefused: a bucket that does not take the journal keeps no run from its work, and the run says so.
+func testJournalRefused(t *testing.T, ours, url string, b *bucket) {
+	p := s3Place(url, "a", journalOn)
+	u := runner(t, ours, p, "")
+	b.denies(func(r *http.Request) bool {
+		return r.Method == http.MethodPut && strings.Contains(r.URL.Path, ".journal/")
+	})
+	wants(t, u.run(0, "apply", "-auto-approve", "-var", "v=1"), "4 added", "Warning: Journal not in the store", "AccessDenied")
+	if n := b.count("PUT journal"); n != 1 {
+		t.Errorf("%d attempts", n)
+	}
+	b.denies(func(r *http.Request) bool {
+		return r.Method == http.MethodGet && strings.Contains(r.URL.Query().Get("prefix"), ".journal/")
+	})
+	wants(t, u.run(1, "apply", "-auto-approve", "-var", "v=1"), "cannot be listed", "LETHE_S3_JOURNAL")
+}
+
+// testJournalKept: where nothing may be removed, what is left is empty, and the next run does without it.
+func testJournalKept(t *testing.T, ours, url string, b *bucket) {
+	p := s3Place(url, "a", journalOn)
+	u := runner(t, ours, p, "")
+	b.denies(func(r *http.Request) bool {
+		return r.Method == http.MethodDelete && strings.Contains(r.URL.Path, ".journal/")
+	})
+	for _, v := range []string{"1", "2"} {
+		if out := u.run(0, "apply", "-auto-approve", "-var", "v="+v); strings.Contains(out, "Warning") {
+			t.Errorf("it says:\n%s", out)
+		}
+		none(t, url)
+	}
+}
+
+// testJournalOff: without the setting nothing is asked for but the state and its lock.
+func testJournalOff(t *testing.T, ours, url string, b *bucket) {
+	p := s3Place(url, "net/a", "")
+	b.denies(func(r *http.Request) bool {
+		path := strings.TrimPrefix(r.URL.Path, "/states/")
+		return path != "net/a" && path != "net/a.tflock" && r.URL.Query().Get("prefix") != "env:/"
+	})
+	u := runner(t, ours, p, "")
+	u.run(0, "apply", "-auto-approve", "-var", "v=1")
+	u.run(0, "destroy", "-auto-approve", "-var", "v=1")
+	// With -lock=false there is no journal, either: who takes the lock could not know that the run goes on.
+	b.denies(nil)
+	b.forget()
+	on := runner(t, ours, s3Place(url, "net/a", journalOn), "")
+	on.run(0, "apply", "-auto-approve", "-lock=false", "-var", "v=1")
+	if n := b.count("PUT journal") + b.count("GET journal"); n != 0 {
+		t.Errorf("with -lock=false, %d requests are about journals", n)
+	}
+}
+
+func testJournalUnlocked(t *testing.T, ours, url string, _ *bucket) {
+	p := s3Place(url, "a", journalOn)
+	p.backend = strings.Replace(p.backend, "    use_lockfile = true\n", "", 1)
+	u := runner(t, ours, p, "")
+	wants(t, u.run(1, "apply", "-auto-approve", "-var", "v=1"), "set use_lockfile or dynamodb_table")
+	u.run(0, "apply", "-auto-approve", "-lock=false", "-var", "v=1")
+}
+
+// TestJournalRequests counts what the journal of an apply costs in requests: those of the state and its lock are the same,
+// and of the journal there are no more than there is time for.
+func TestJournalRequests(t *testing.T) {
+	ours, err := lethe()
+	check(t, err)
+	b := &bucket{}
+	url := startS3(t, b.around)
+	for _, n := range []int{1, 100} {
+		many := fmt.Sprintf("resource \"terraform_data\" \"many\" {\n  count = %d\n  input = var.v\n}\n", n-1)
+		for _, latency := range []time.Duration{0, 30 * time.Millisecond} {
+			var without map[string]int
+			for _, setting := range []string{"", journalOn} {
+				p := s3Place(url, fmt.Sprintf("%d/%v/%d", n, latency, len(setting)), setting)
+				u := runner(t, ours, p, "")
+				u.configure("variable \"v\" {}\nresource \"terraform_data\" \"one\" {\n  input = var.v\n}\n" + many + p.backend)
+				b.forget()
+				b.Lock()
+				b.slow = latency
+				b.Unlock()
+				begun := time.Now()
+				u.run(0, "apply", "-auto-approve", "-var", "v=1")
+				took := time.Since(begun).Round(10 * time.Millisecond)
+				b.Lock()
+				b.slow = 0
+				t.Logf("%3d objects, latency %v, journal %v: %v in %v", n, latency, setting != "", b.asked, took)
+				of := map[string]int{}
+				for what, number := range b.asked {
+					if !strings.HasSuffix(what, " journal") {
+						of[what] = number
+					} else if limit := 2*n + 8; number > limit {
+						t.Errorf("%d times %s, and no more than %d were to be made", number, what, limit)
+					}
+				}
+				b.Unlock()
+				if without != nil && !maps.Equal(without, of) {
+					t.Errorf("of state and lock there are %v requests, and %v without the journal", of, without)
+				}
+				without = of
+			}
+		}
+	}
+	none(t, url)
+}
