@@ -107,7 +107,7 @@ func (s *State) drop(ctx context.Context, j store.LostJournal) bool {
 		return true
 	}
 	if err := st.Drop(ctx, s.req.Name, j.Run); err != nil {
-		s.env.Bag.Add(diag.Errorf("Failed to take in the journal", "%s.", err))
+		s.env.Bag.Add(diag.Errorf("Failed to recover from the journal", "%s.", err))
 		return false
 	}
 	return true
@@ -127,11 +127,11 @@ func (s *State) putAside(ctx context.Context, j store.LostJournal, why error) bo
 		path, err = journal.Aside(s.env.FS, path)
 	}
 	if err != nil {
-		s.env.Bag.Add(diag.Errorf("Failed to take in the journal", "%s.", err))
+		s.env.Bag.Add(diag.Errorf("Failed to recover from the journal", "%s.", err))
 		return false
 	}
 	if why != nil {
-		s.env.Bag.Add(diag.Warningf("Journal of another state", "In the store there was a journal of an earlier run that does not belong to the state: %s. It was kept as %s.", why, path))
+		s.env.Bag.Add(diag.Warningf("Journal of another state", "The store has a journal of an earlier run that does not belong to the state: %s. It was not used, and is kept as %s.", why, path))
 		var mismatch *journal.MismatchError
 		if errors.As(why, &mismatch) {
 			reportLeases(mismatch.Leases, s.env.Bag)

@@ -91,7 +91,7 @@ func (c *Call) Approve(a Approval) bool {
 	yes, answered := c.UI.Confirm(a.Title, a.Note)
 	switch {
 	case !answered && !c.CutShort():
-		c.Bag.Add(NotApproved(a.Use))
+		c.Bag.Add(diag.Errorf("Not approved", notApproved, a.Use))
 	case !yes:
 		c.UI.Print(a.Refused + "\n")
 	}
