@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/lethe-iac/lethe/internal/diag"
 	"golang.org/x/term"
 )
 
