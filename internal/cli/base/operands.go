@@ -25,7 +25,9 @@ func (c *Call) Between(least, most int) bool {
 }
 
 // NotApproved names the ways out of a question about a plan that gets no answer.
-func NotApproved(use string) diag.Diagnostic { return diag.Errorf("Plan not approved", notApproved, use) }
+func NotApproved(use string) diag.Diagnostic {
+	return diag.Errorf("Plan not approved", notApproved, use)
+}
 
 const notApproved = "This command asks for approval, and there is nobody to ask here: input is off, or has ended. Use %s."
 
