@@ -226,7 +226,7 @@ func (d *Directory) copyState(ctx context.Context, w way, moves bool, req InitRe
 	// What is written is the state as this program spells it, which is not how another has: of checks Terraform keeps no order.
 	written, err := source.Snapshot().Bytes()
 	if copied, ok := workspace.Read(ctx, d.Env, w.to, w.target); err != nil || !ok || copied.Digest() != state.DigestOf(written) {
-		d.Env.Bag.Add(diag.Errorf("The copy of the state is another", "What the new backend gives as the state of the workspace %q is not what was written there. The previous backend still has it.", w.target))
+		d.Env.Bag.Add(diag.Errorf("Copied state differs", "What the new backend gives as the state of the workspace %q is not what was written there. The previous backend still has it.", w.target))
 		return false
 	}
 	if local, ok := store.As[*store.Local](w.from); ok && moves {

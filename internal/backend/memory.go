@@ -41,7 +41,7 @@ func (d *Directory) remembered() (*initialized, bool) {
 		err = json.Unmarshal(data, &r)
 	}
 	if err != nil {
-		d.Env.Bag.Add(diag.Errorf("Failed to read the remembered backend", "The settings of the backend, which init writes down, cannot be read: %s.\n\nRun: lethe init -reconfigure", err))
+		d.Env.Bag.Add(diag.Errorf("Failed to read the remembered backend", "The file %s, in which init keeps the settings of the backend, cannot be read: %s.\n\nMend or remove it, and run: lethe init -reconfigure", d.file(), disk.Reason(err)))
 		return nil, false
 	}
 	return r.Backend, true

@@ -153,7 +153,7 @@ resource "rogue_thing" "a" {
 	}
 	code, out := s.wait()
 	left, _ := os.ReadDir(filepath.Join(p.dir, ".cloud/leases"))
-	if code != 1 || strings.Contains(out, "Left open: ephemeral.playground_lease.l") != (keeper == "off") || (len(left) > 0) != (keeper == "off") || !strings.Contains(out, "Unknown outcome: the call for rogue_thing.a") {
+	if code != 1 || strings.Contains(out, "Left open: ephemeral.playground_lease.l") != (keeper == "off") || (len(left) > 0) != (keeper == "off") || !strings.Contains(out, "Unknown outcome: Lethe did not wait until the provider was done with rogue_thing.a") {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
 	p.forgotten(out)
@@ -182,7 +182,7 @@ resource "rogue_thing" "a" {
 		time.Sleep(50 * time.Millisecond)
 	}
 	code, out := s.wait()
-	if code != 1 || !strings.Contains(out, "Unknown outcome: the opening of ephemeral.rogue_lease.l was not waited for.") {
+	if code != 1 || !strings.Contains(out, "Unknown outcome: Lethe did not wait until ephemeral.rogue_lease.l was opened.") {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
 	p.forgotten(out)

@@ -119,7 +119,7 @@ func (c *Client) Get(ctx context.Context, u *url.URL, limit int64) (*Answer, err
 // request makes one request and follows redirects. The answer is a success.
 func (c *Client) request(ctx context.Context, through http.RoundTripper, u *url.URL, header http.Header) (*http.Response, error) {
 	if c.Offline {
-		return nil, fmt.Errorf("%s is not asked for: -offline forbids it, or a vendor directory", Show(u))
+		return nil, fmt.Errorf("%s was not requested, because of -offline or a vendor directory", Show(u))
 	}
 	for range maxRedirects {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
@@ -166,7 +166,7 @@ func judge(resp *http.Response) (next *url.URL, err error) {
 		case err != nil || resp.Header.Get("Location") == "":
 			return nil, fmt.Errorf("%s redirects to an address that cannot be read", Show(u))
 		case next.Scheme != "https" && next.Scheme != u.Scheme:
-			return nil, fmt.Errorf("%s redirects to %s, which is not protected as it is itself", Show(u), Show(next))
+			return nil, fmt.Errorf("%s redirects to %s, which is not protected by TLS as the first address is", Show(u), Show(next))
 		}
 		return next, nil
 	default:

@@ -23,6 +23,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/download"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/registry"
+	"github.com/lethe-iac/lethe/internal/state/disk"
 )
 
 // delivered is a package that was put into place.
@@ -233,6 +234,9 @@ func (p *Providers) obtain(ctx context.Context, pkg parcel, a addr.Provider, loc
 	// a mirror of this machine.
 	there := func() bool { return p.intact(cached, a, lock) && (pkg.remote == nil || hasH1(lock)) }
 	if !there() {
+		if err := os.MkdirAll(p.CacheDir, 0o755); err != nil {
+			return fmt.Errorf("the plugin cache directory %s cannot be made: %w", p.CacheDir, disk.Reason(err))
+		}
 		name := strings.NewReplacer("/", "-", ":", "-").Replace("." + a.String() + "-" + lock.Version + ".lock")
 		err := lockedIn(ctx, p.CacheDir, name, func() error {
 			if there() { // by another that was first

@@ -278,7 +278,7 @@ func TestImplied(t *testing.T) {
 	s.fine(s.install(true))
 	s.wants("2.0.0", "data home")
 	s.p.Settings.Installs = true // a provider_installation block: only what it says
-	s.fails(s.install(true), "no provider_installation method of the CLI configuration is for it")
+	s.fails(s.install(true), "the provider_installation block of the CLI configuration has no method that includes it")
 	only := filepath.Join(s.dir, "terraform.d/plugins")
 	s.p.OnlyDir(only)
 	s.fine(s.install(true))

@@ -176,7 +176,7 @@ func (r *repository) submodules(ctx context.Context, address, commit string) (ma
 		}
 		sub := gitSource{url: beside(address, addresses[paths[path]]), ref: fields[2]}
 		if isLocal(sub.url) && !isLocal(address) || strings.HasPrefix(sub.url, "-") {
-			return nil, fmt.Errorf("the submodule %q is at %q, and a repository from elsewhere does not say what is taken from this machine", path, display(sub.url))
+			return nil, fmt.Errorf("the submodule %q is at %q, and a repository that was downloaded must not name what is on this machine", path, display(sub.url))
 		}
 		out[path] = sub
 	}

@@ -146,7 +146,7 @@ func (p *Providers) choose(ctx context.Context, w *wanted, methods []method) boo
 			return false
 		}
 		for _, text := range warnings {
-			w.bag.Add(diag.Warningf("Additional provider information from registry", "The registry of %s has something to say:\n  - %s", w.Provider.ForDisplay(), text))
+			w.bag.Add(diag.Warningf("Additional provider information from registry", "The registry returned warnings for %s:\n  - %s", w.Provider.ForDisplay(), text))
 		}
 		all = append(all, list...)
 		if w.only && slices.ContainsFunc(list, fits) {
@@ -175,7 +175,7 @@ func (w *wanted) explain(all []found, asked []string) {
 	case len(all) > 0:
 		w.fail("no available releases match the given constraints %s. Available are: %s", w.text, listed(usable))
 	case len(asked) == 0:
-		w.fail("no provider_installation method of the CLI configuration is for it")
+		w.fail("the provider_installation block of the CLI configuration has no method that includes it")
 	default:
 		w.fail("provider %s was not found in any of the search locations.\n\nThese were searched:\n  - %s", w.Provider, strings.Join(asked, "\n  - "))
 	}

@@ -107,7 +107,7 @@ func (m *Installer) bring(ctx context.Context, c *moduleCall, dir string) error 
 		return m.fromStore(c, dir)
 	}
 	if m.Store.Vendor != "" && c.source.local == "" {
-		return fmt.Errorf("it is not in %s, which has all that is installed. Run \"lethe vendor\" where there are servers to ask", m.Store.Vendor)
+		return fmt.Errorf("it is not in %s, the directory that everything is installed from here. Run \"lethe vendor\" on a machine that can reach the servers", m.Store.Vendor)
 	}
 	if s := c.source.registry; s != nil {
 		v, err := versions.ParseVersion(c.lock.Version)
@@ -330,7 +330,7 @@ func (m *Installer) fromStore(c *moduleCall, dir string) error {
 		}
 		list, err := summary(tmp)
 		if err == nil && hashOf(list) != c.lock.Hash {
-			err = fmt.Errorf("what is in %s is not what it was: remove it", from)
+			err = fmt.Errorf("the contents of %s were changed: remove it", from)
 		}
 		m.remember(c.lock.Hash, c.lock.Revision, list)
 		return err

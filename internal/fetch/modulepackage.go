@@ -29,9 +29,9 @@ func named(who, text string, protected bool) (*moduleSource, error) {
 	case s.registry != nil || s.local != "":
 		return nil, fmt.Errorf("%s says that the module is at %q, which is no place to install from", who, display(text))
 	case s.bucket == "s3" && !bucket.IsAmazon(s.archive):
-		return nil, fmt.Errorf("%s says that the module is at %q, and your credentials for S3 are for Amazon and the addresses in your configuration", who, display(text))
+		return nil, fmt.Errorf("%s says that the module is at %q, and your credentials for S3 are only sent to Amazon and to addresses in your own configuration", who, display(text))
 	case protected && (s.archive != nil && s.archive.Scheme != "https" || s.git != nil && strings.HasPrefix(s.git.url, "http:")):
-		return nil, fmt.Errorf("%s says that the module is at %q, which is not protected as it is itself", who, display(text))
+		return nil, fmt.Errorf("%s says that the module is at %q, which is not protected by TLS as that answer was", who, display(text))
 	}
 	return s, nil
 }
@@ -112,7 +112,7 @@ func (m *Installer) git(ctx context.Context, g *gitSource, want, dir string) (co
 // none is the latest, which does.
 func (m *Installer) image(ctx context.Context, s *imageSource, locked, dir string) (digest string, err error) {
 	if m.Registry.Client.Offline {
-		return "", fmt.Errorf("%s is not asked for: -offline forbids it", s.repository)
+		return "", fmt.Errorf("%s was not requested, because of -offline", s.repository)
 	}
 	reference := s.reference
 	if reference == "" {
@@ -170,7 +170,7 @@ func (m *Installer) archive(ctx context.Context, u *url.URL, locked, dir string,
 // page asks an address where the module is.
 func (m *Installer) page(ctx context.Context, u *url.URL, locked, dir string, hops int) (revision string, err error) {
 	if hops > 5 {
-		return "", fmt.Errorf("%s leads from page to page, and to no module", download.Show(u))
+		return "", fmt.Errorf("%s refers to one page after another, and never to a module", download.Show(u))
 	}
 	ask := *u
 	q := ask.Query()

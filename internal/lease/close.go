@@ -48,7 +48,7 @@ func (x *Lease) begin() bool {
 	if x.begun {
 		return false
 	}
-	x.begun, x.why = true, "its closing is not over"
+	x.begun, x.why = true, "it is still being closed"
 	close(x.closing)
 	return true
 }

@@ -509,7 +509,7 @@ func TestCloseOnce(t *testing.T) {
 			})
 		}
 		time.Sleep(500 * time.Millisecond)
-		if open := s.Open(); len(open) != 1 || open[0].Reason != "its closing is not over" {
+		if open := s.Open(); len(open) != 1 || open[0].Reason != "it is still being closed" {
 			t.Errorf("open meanwhile: %v", open)
 		}
 		wg.Wait()

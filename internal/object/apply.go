@@ -75,7 +75,7 @@ func (t *Tools) Same(p *Proposal, e *state.Entry) (mark.Value, *state.Entry, boo
 func recordMade(ctx context.Context, t *Tools, p *Proposal, resp provider.ApplyResponse, prior *state.Entry, s Stored, succeeded bool) (mark.Value, *state.Entry, bool) {
 	if resp.State.Msgpack == nil && resp.State.JSON == nil {
 		if succeeded {
-			t.breach("Provider produced inconsistent result after apply", "%s said nothing about what became of %s. This is a bug in the provider, to be reported there.", t.who(), t.Object)
+			t.breach("Provider produced inconsistent result after apply", "%s did not report what became of %s. This is a bug in the provider, to be reported there.", t.who(), t.Object)
 		}
 		return mark.Value{}, prior, false
 	}

@@ -397,9 +397,9 @@ func undo(ctx context.Context, t *Tools, wire []byte, resp provider.ApplyRespons
 		})
 	}
 	if undone {
-		t.breach("Provider produced invalid object", "Without what the provider may not put there, %s could not be found any more. It was destroyed again. Change the secret, or do not give it to this provider until that is mended.", t.Object)
+		t.breach("Provider produced invalid object", "The provider put a secret into the identifier of %s. Lethe stores no secrets, and could not find the object again without its identifier, so it was destroyed. Use another secret, or give this provider none until the bug is fixed.", t.Object)
 	} else {
-		t.breach("Provider produced invalid object", "Without what the provider may not put there, %s cannot be found any more, and it was not destroyed again. It exists, and has to be removed with other means.", t.Object)
+		t.breach("Provider produced invalid object", "The provider put a secret into the identifier of %s. Lethe stores no secrets, and cannot find the object again without its identifier. It could not be destroyed either: it still exists, and has to be removed by other means.", t.Object)
 	}
 	return undone
 }

@@ -106,12 +106,12 @@ func (t *Tools) add(d diag.Diagnostic) {
 // unanswered notes that a change got no answer, and says in its error what that means.
 func (t *Tools) unanswered(op event.Op, ds provider.Diags) {
 	t.Unanswered = true
-	text := " may have been changed all the same: the next plan looks at it, and names the call."
+	text := " may have been changed nevertheless. The next plan reads it again, and reports this call."
 	switch op {
 	case event.Create:
-		text = " may exist all the same: its provider was asked to create it. The state does not have it, and the next plan names the call. Check whether it exists, and import it if it does."
+		text = " may exist nevertheless: its provider was asked to create it. The state does not have it, and the next plan reports this call. Check whether it exists, and import it if it does."
 	case event.Delete:
-		text = " may be gone all the same: the next plan looks at it, and names the call."
+		text = " may be gone nevertheless. The next plan reads it again, and reports this call."
 	}
 	for i := range ds {
 		ds[i].Detail += "\n\n" + t.Object.String() + text
@@ -151,7 +151,7 @@ func (t *Tools) deferred(d provider.Deferred) bool {
 		return false
 	}
 	t.breach("Invalid Deferred Response",
-		"%s put its answer about %s off (reason: %s), which is only possible where deferred actions are allowed. This is a bug in the provider, to be reported there.",
+		"%s deferred its answer about %s (reason: %s), although Lethe had not allowed it to defer actions. This is a bug in the provider, to be reported there.",
 		t.who(), t.Object, d)
 	return true
 }

@@ -290,7 +290,7 @@ func (t *Tools) PlanDown(ctx context.Context, cur Current, capable bool) (*plan.
 		return nil, false
 	}
 	if !isNull(resp.Planned.Msgpack) || resp.Planned.JSON != nil && string(resp.Planned.JSON) != "null" {
-		t.breach("Provider produced invalid plan", "%s planned something other than nothing for the destruction of %s. This is a bug in the provider, to be reported there.", t.who(), t.Object)
+		t.breach("Provider produced invalid plan", "%s was asked to plan the destruction of %s, and planned an object instead of none. This is a bug in the provider, to be reported there.", t.who(), t.Object)
 		return nil, false
 	}
 	c.Private = resp.Private

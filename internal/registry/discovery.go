@@ -92,7 +92,7 @@ func (r *Registry) ask(ctx context.Context, host string) (*services, error) {
 	case download.IsStatus(err, http.StatusNotFound):
 		return &services{base: base}, nil
 	case err != nil:
-		return nil, fmt.Errorf("the services of the host %s could not be found out: %w", host, err)
+		return nil, fmt.Errorf("the services of the host %s could not be discovered: %w", host, err)
 	}
 	s := &services{base: a.URL, by: map[string]string{}, objects: raw}
 	for name, v := range raw {

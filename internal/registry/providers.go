@@ -143,7 +143,7 @@ func packageURL(from *url.URL, text string) (*url.URL, error) {
 	case err != nil || text == "":
 		return nil, fmt.Errorf("%s names an address that cannot be read", download.Show(from))
 	case u.Scheme != "https" && u.Scheme != from.Scheme:
-		return nil, fmt.Errorf("%s names the address %s, which is not protected as it is itself", download.Show(from), download.Show(u))
+		return nil, fmt.Errorf("%s names the address %s, which is not protected by TLS as the registry is", download.Show(from), download.Show(u))
 	}
 	return u, nil
 }

@@ -60,7 +60,7 @@ func (p *ObjectParser) Parse(data []byte) (addr.Object, *Entry, error) {
 	})
 	f.done()
 	if r.Err == nil && r.Peek() != 0 {
-		r.Fail("something stands after the end of the object")
+		r.Fail("there is more text after the end of the object")
 	}
 	if r.Err != nil {
 		return addr.Object{}, nil, r.Err

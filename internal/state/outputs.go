@@ -26,7 +26,7 @@ func (r *reader) output(name []byte) {
 	}
 	var in storedOutput
 	if err := json.Unmarshal(text, &in); err != nil {
-		r.problem(pos, badContent, "Output %q is not what it should be: %v.", name, err)
+		r.problem(pos, badContent, "Output %q is malformed: %v.", name, err)
 		return
 	}
 	o := Output{Sensitive: in.Sensitive, Deprecated: in.Deprecated}

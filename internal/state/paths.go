@@ -23,7 +23,7 @@ func (f *fields) paths() paths {
 	}
 	p, err := once(f.names.sensitive, text, func(text string) (paths, error) { return ParsePaths([]byte(text)) })
 	if err != nil {
-		f.wrong("its sensitive paths are not what they should be: %v.", err)
+		f.wrong("its sensitive paths are malformed: %v.", err)
 	}
 	return p
 }

@@ -49,7 +49,7 @@ func (r *reader) file() {
 		}
 	})
 	if r.Err == nil && r.Peek() != 0 {
-		r.Fail("something stands after the end of the state")
+		r.Fail("there is more text after the end of the state")
 	}
 	if r.Err != nil || r.broken || !r.supported() {
 		return
@@ -61,7 +61,7 @@ func (r *reader) file() {
 // unique reports a name that stands twice in the top level.
 func (r *reader) unique(key []byte) bool {
 	if r.seen[string(key)] {
-		r.problem(r.Pos, badContent, "The field %q stands in it twice, and the two may contradict each other.", key)
+		r.problem(r.Pos, badContent, "It has the field %q twice, and the two may contradict each other.", key)
 		r.Skip()
 		return false
 	}

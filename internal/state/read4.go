@@ -107,12 +107,12 @@ func (r *reader) address(b *block) (addr.AbsResource, bool) {
 		return a, false
 	}
 	if !validName(b.typ) || !validName(b.name) || reserved[b.typ] {
-		r.problem(b.pos, badContent, "A resource stands in it whose type and name, %q and %q, cannot be those of a resource.", b.typ, b.name)
+		r.problem(b.pos, badContent, "It has a resource with the type %q and the name %q, which are not valid.", b.typ, b.name)
 		return a, false
 	}
 	var err error
 	if a.Module, err = r.module(b.module); err != nil {
-		r.problem(b.pos, badContent, "A resource stands in a module that cannot be: %v.", err)
+		r.problem(b.pos, badContent, "It has a resource in a module with an invalid address: %v.", err)
 		return a, false
 	}
 	return a, true
@@ -327,7 +327,7 @@ func (f *fields) dependencies() []addr.Resource {
 	f.Array(func() {
 		d, err := f.dependency(f.Str())
 		if err != nil {
-			f.wrong("its dependencies are not what they should be: %v.", err)
+			f.wrong("its dependencies are malformed: %v.", err)
 		}
 		list = append(list, d)
 	})

@@ -50,7 +50,7 @@ func (e *evaluation) object(values testfile.Expression, mode addr.Mode, what str
 	case v.Has(mark.Ephemeral) && mode != addr.Ephemeral:
 		return refuse("Ephemeral value not allowed", "This value is ephemeral and cannot be used as %s.")
 	case !v.Raw.Type().IsObjectType() || v.Raw.IsNull() || !v.Raw.IsWhollyKnown():
-		return refuse("Invalid mocked values", "An object is needed for %s, of values that are known: { name = value }.")
+		return refuse("Invalid mocked values", "The value for %s must be an object whose values are known, such as { name = value }.")
 	}
 	if len(v.Marks) > 0 && e.x.suite.Engine.Secrets != nil {
 		e.x.suite.Engine.Secrets.MaskValue(v.Raw, secret.Origin{Addr: what, Kind: secret.Setting})

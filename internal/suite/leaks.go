@@ -61,14 +61,14 @@ const shortestCanary = 4
 func (s *Suite) canary(c *testfile.Canary, l look, names map[string]cty.Value, bag *diag.Bag) (*canary, bool) {
 	value, outcome := l.frame.Eval(c.Expr, frame.Scope{Decl: frame.Nowhere, Names: names}, l.face, bag)
 	refuse := func(why string) (*canary, bool) {
-		bag.Add(diag.Errorf("Invalid canary", "Nothing can be looked for: the value %s.", why).At(c.Range))
+		bag.Add(diag.Errorf("Invalid canary", "expect_no_leak cannot look for this value: it %s.", why).At(c.Range))
 		return nil, false
 	}
 	switch {
 	case outcome == frame.Broken:
 		return nil, false
 	case outcome != frame.OK || !value.Raw.IsWhollyKnown():
-		return refuse("is not known in this run. A lease is opened only where something receives it")
+		return refuse("is not known in this run. An ephemeral resource is opened only where something uses its value")
 	}
 	out := &canary{of: c, name: s.source(c.Range)}
 	secret.Leaves(value.Raw, func(_ cty.Path, leaf cty.Value, own string) {

@@ -26,6 +26,14 @@ func WriteConfigJSON(w io.Writer, program *program.Program, sch provider.Lookup,
 	return jsondoc.Write(w, *c, jsondoc.OneLine)
 }
 
+// WriteModuleJSON writes one module as `show -json -module` prints it: a configuration without what modules and
+// providers have to be installed for. That is what it calls, schemas, and expressions.
+func WriteModuleJSON(w io.Writer, m *config.Module) error {
+	r := configReader{objects: newObjects(nil), alone: true}
+	n := &config.Node{Module: m}
+	return jsondoc.Write(w, configDocument{formatConfig, r.providers(n), r.module(n)}, jsondoc.OneLine)
+}
+
 // configDocument is the configuration section of a plan document.
 type configDocument struct {
 	Format    string                              `json:"format_version,omitempty"` // of a document that has nothing else
@@ -52,12 +60,12 @@ type configModule struct {
 }
 
 type outputConfig struct {
-	Sensitive   bool       `json:"sensitive,omitempty"`
-	Ephemeral   bool       `json:"ephemeral,omitempty"`
-	Deprecated  string     `json:"deprecated,omitempty"`
-	Expression  expression `json:"expression"`
-	DependsOn   []string   `json:"depends_on,omitempty"`
-	Description string     `json:"description,omitempty"`
+	Sensitive   bool        `json:"sensitive,omitempty"`
+	Ephemeral   bool        `json:"ephemeral,omitempty"`
+	Deprecated  string      `json:"deprecated,omitempty"`
+	Expression  *expression `json:"expression,omitempty"`
+	DependsOn   []string    `json:"depends_on,omitempty"`
+	Description string      `json:"description,omitempty"`
 }
 
 // resourceConfig is a block: managed, data, ephemeral.
@@ -69,7 +77,7 @@ type resourceConfig struct {
 	Provider     string              `json:"provider_config_key"`
 	Provisioners []provisionerConfig `json:"provisioners,omitempty"`
 	Expressions  expressions         `json:"expressions,omitempty"`
-	Schema       int64               `json:"schema_version"`
+	Schema       *int64              `json:"schema_version,omitempty"`
 	repetition
 	DependsOn []string `json:"depends_on,omitempty"`
 }
@@ -119,12 +127,13 @@ type expressions = iter.Seq2[string, any]
 // configReader makes the section.
 type configReader struct {
 	*objects
-	prog *program.Program
+	prog  *program.Program // nil for a module alone
+	alone bool
 }
 
 func (x *objects) configDocument(prog *program.Program) *configDocument {
-	r := configReader{x, prog}
-	return &configDocument{Providers: r.providers(), Root: r.module(prog.Tree().Root)}
+	r := configReader{objects: x, prog: prog}
+	return &configDocument{Providers: r.providers(prog.Tree().Root), Root: r.module(prog.Tree().Root)}
 }
 
 // providerKey is what resources call a provider configuration by.
@@ -163,10 +172,10 @@ func passed(n *config.Node, name config.ProviderName) (config.ProviderName, bool
 	return name, known && n.Parent.Provider(name.Local) == n.Provider(name.Local)
 }
 
-// providers are all provider configurations.
-func (r configReader) providers() iter.Seq2[string, providerDocument] {
+// providers are all provider configurations of a module and of what it calls.
+func (r configReader) providers(root *config.Node) iter.Seq2[string, providerDocument] {
 	all := map[string]providerDocument{}
-	r.prog.Tree().Root.Walk(func(n *config.Node) {
+	root.Walk(func(n *config.Node) {
 		for name, block := range n.Module.Providers {
 			all[providerKey(n, name)] = r.provider(n, name, block)
 		}
@@ -205,28 +214,36 @@ func (r configReader) module(n *config.Node) configModule {
 	resources := slices.Collect(maps.Values(n.Module.Resources))
 	slices.SortFunc(resources, func(a, b *config.Resource) int { return a.In(n.Path).Compare(b.In(n.Path)) })
 	return configModule{
-		Outputs:   jsondoc.Members(n.Module.Outputs, outputOf),
+		Outputs:   jsondoc.Members(n.Module.Outputs, r.output),
 		Resources: jsondoc.Each(resources, func(res *config.Resource) resourceConfig { return r.resource(n, res) }),
 		Calls:     jsondoc.Members(n.Module.Calls, func(c *config.Call) callConfig { return r.call(c, n.Children[c.Name]) }),
 		Variables: jsondoc.Members(n.Module.Variables, variableOf),
 	}
 }
 
-func outputOf(o *config.Output) outputConfig {
-	return outputConfig{o.Sensitive, o.Ephemeral, o.Deprecated, expressionOf(outline.Of(o.Expr)), outline.Names(o.DependsOn), o.Description}
+func (r configReader) output(o *config.Output) outputConfig {
+	doc := outputConfig{o.Sensitive, o.Ephemeral, o.Deprecated, nil, outline.Names(o.DependsOn), o.Description}
+	if !r.alone {
+		doc.Expression = new(expressionOf(outline.Of(o.Expr)))
+	}
+	return doc
 }
 
 func (r configReader) resource(n *config.Node, res *config.Resource) resourceConfig {
 	local := addr.Resource{Mode: res.Mode, Type: res.Type, Name: res.Name.Name}
 	doc := resourceConfig{
 		Address: local.Local(), Mode: res.Mode.String(), Type: res.Type, Name: res.Name.Name, Provider: keyOf(n, res.LocalProvider()),
-		repetition: repetitionOf(res.Repeat), DependsOn: outline.Names(res.DependsOn),
+		DependsOn: outline.Names(res.DependsOn),
 	}
 	for _, p := range res.Provisioners {
-		doc.Provisioners = append(doc.Provisioners, provisionerConfig{p.Type, expressionsOf(outline.Free(p.Body))})
+		doc.Provisioners = append(doc.Provisioners, provisionerConfig{p.Type, r.expressions(outline.Free(p.Body))})
 	}
+	if r.alone {
+		return doc
+	}
+	doc.repetition, doc.Schema = repetitionOf(res.Repeat), new(int64)
 	if s := r.bodySchema(n, res); s != nil {
-		doc.Expressions, doc.Schema = expressionsOf(outline.OfBody(res.Body, s.Block)), s.Version
+		doc.Expressions, *doc.Schema = expressionsOf(outline.OfBody(res.Body, s.Block)), s.Version
 	}
 	return doc
 }
@@ -246,8 +263,10 @@ func repetitionOf(r config.Repeat) repetition {
 
 func (r configReader) call(c *config.Call, child *config.Node) callConfig {
 	doc := callConfig{
-		Expressions: expressionsOf(outline.Free(c.Body)), repetition: repetitionOf(c.Repeat),
-		Versions: constantText(outline.Of(c.Versions)), DependsOn: outline.Names(c.DependsOn),
+		Expressions: r.expressions(outline.Free(c.Body)), Versions: constantText(outline.Of(c.Versions)), DependsOn: outline.Names(c.DependsOn),
+	}
+	if !r.alone {
+		doc.repetition = repetitionOf(c.Repeat)
 	}
 	if child != nil {
 		doc.Source, doc.Module = child.Source, new(r.module(child))
@@ -283,6 +302,14 @@ func expressionOf(e outline.Expr) expression {
 		return expression{References: e.References}
 	}
 	return expression{Constant: jsonValue(e.Constant)}
+}
+
+// expressions are the expressions of a body, none of those of a module alone.
+func (r configReader) expressions(b *outline.Body) expressions {
+	if r.alone {
+		return nil
+	}
+	return expressionsOf(b)
 }
 
 func expressionsOf(b *outline.Body) expressions {

@@ -182,7 +182,7 @@ func (x *objects) plannedDocument(c *plan.Change) plannedDocument {
 	if s := x.schema(p, i); s != nil {
 		version = s.Version
 	}
-	return plannedDocument{x.valuesOf(i, p, x.hosts.Of(p), version, after), present(c.Identity)}
+	return plannedDocument{x.valuesOf(i, p, x.hosts.Of(p), version, after), jsondoc.Present(c.Identity)}
 }
 
 func (x *objects) changeDocument(c *plan.Change) changeDocument {
@@ -207,7 +207,7 @@ func (x *objects) changeValues(c *plan.Change) changeValues {
 		Actions: actionNames(c.Action), Before: jsonValue(before.Raw), After: jsonValue(after.Raw),
 		AfterUnknown: flags{v: cty.EmptyObjectVal}, BeforeSensitive: sensitiveParts(before, f), AfterSensitive: sensitiveParts(after, f),
 		Importing: importing(c.Importing), Generated: c.Generated,
-		BeforeIdentity: present(c.BeforeIdentity), AfterIdentity: present(c.Identity),
+		BeforeIdentity: jsondoc.Present(c.BeforeIdentity), AfterIdentity: jsondoc.Present(c.Identity),
 	}
 	if exists(after) && !after.Raw.IsWhollyKnown() {
 		doc.AfterUnknown = flags{v: after.Raw, unknown: true}
@@ -222,7 +222,7 @@ func importing(i *plan.Importing) *importingDocument {
 	if i == nil {
 		return nil
 	}
-	doc := &importingDocument{Unknown: i.Unknown, Identity: present(i.Identity)}
+	doc := &importingDocument{Unknown: i.Unknown, Identity: jsondoc.Present(i.Identity)}
 	if !i.Unknown {
 		doc.ID = i.ID
 	}

@@ -22,50 +22,8 @@ const (
 	formatValidate = "1.0"
 )
 
-// jsonValue is a value as documents have it. Unknown parts are left out of objects and maps and null elsewhere;
-// numbers are as exact as they are known, but JSON has no infinity. The zero value is null.
-type jsonValue cty.Value
-
-// present is a value that is left out of documents where it is null.
-func present(v cty.Value) jsonValue {
-	if v != cty.NilVal && v.IsNull() {
-		v = cty.NilVal
-	}
-	return jsonValue(v)
-}
-
-// WriteJSON writes the value.
-func (j jsonValue) WriteJSON(w *jsontext.Writer) {
-	v := cty.Value(j)
-	ty := v.Type()
-	switch {
-	case v == cty.NilVal || !v.IsKnown() || v.IsNull():
-		w.Word("null")
-	case ty == cty.String:
-		w.Text(v.AsString())
-	case ty == cty.Number && !ctyvalue.Number(v).IsInf():
-		w.Word(numberText(ctyvalue.Number(v)))
-	case ty == cty.Bool:
-		w.Bool(v.True())
-	case isDict(ty):
-		w.Open('{')
-		for name, e := range ctyvalue.Members(v) {
-			if e.IsKnown() {
-				w.Key(name)
-				jsonValue(e).WriteJSON(w)
-			}
-		}
-		w.Close('}')
-	case isSequence(ty):
-		w.Open('[')
-		for _, e := range ctyvalue.Items(v) {
-			jsonValue(e).WriteJSON(w)
-		}
-		w.Close(']')
-	default:
-		w.Word("null")
-	}
-}
+// jsonValue is a value as documents have it.
+type jsonValue = jsondoc.Value
 
 // flags are booleans in the shape of a value: where it is unknown, or where it is sensitive, by its schema or its
 // marks. A part without parts of its own has its flag; false is left out of objects and maps. The zero value is
@@ -99,7 +57,7 @@ func (f flags) flag() bool {
 // leaf reports whether there is one flag for the whole.
 func (f flags) leaf() bool {
 	ty := f.v.Type()
-	return f.flag() || !isDict(ty) && !isSequence(ty) || f.v.IsKnown() && f.v.IsNull()
+	return f.flag() || !jsondoc.IsDict(ty) && !jsondoc.IsSequence(ty) || f.v.IsKnown() && f.v.IsNull()
 }
 
 // WriteJSON writes the flags.
@@ -107,11 +65,11 @@ func (f flags) WriteJSON(w *jsontext.Writer) {
 	switch {
 	case f.leaf():
 		w.Bool(f.flag())
-	case !f.v.IsKnown() && isDict(f.v.Type()):
+	case !f.v.IsKnown() && jsondoc.IsDict(f.v.Type()):
 		w.Word("{}")
 	case !f.v.IsKnown():
 		w.Word("[]")
-	case isDict(f.v.Type()):
+	case jsondoc.IsDict(f.v.Type()):
 		w.Open('{')
 		for name, e := range ctyvalue.Members(f.v) {
 			if in := (flags{e, f.unknown, f.schemaForm.part(name), f.secrets.at(name)}); in.flag() || !in.leaf() {

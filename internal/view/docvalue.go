@@ -4,13 +4,13 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"maps"
-	"math/big"
 	"slices"
 	"strconv"
 
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/jsontext"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -164,7 +164,7 @@ func stepName(s cty.PathStep) (string, bool) {
 		case cty.String:
 			return s.Key.AsString(), true
 		case cty.Number:
-			return numberText(s.Key.AsBigFloat()), true
+			return jsondoc.Number(s.Key.AsBigFloat()), true
 		}
 	}
 	return "", false
@@ -181,20 +181,6 @@ func secretTree(v mark.Value) *tree {
 	}
 	return t
 }
-
-// numberText is a number without exponent, as JSON has it.
-func numberText(f *big.Float) string {
-	if f.IsInt() {
-		if i, acc := f.Int64(); acc == big.Exact {
-			return strconv.FormatInt(i, 10)
-		}
-	}
-	return f.Text('f', -1)
-}
-
-func isDict(ty cty.Type) bool { return ty.IsObjectType() || ty.IsMapType() }
-
-func isSequence(ty cty.Type) bool { return ty.IsListType() || ty.IsSetType() || ty.IsTupleType() }
 
 // free makes a document of a value without a schema: sets are lists, maps are objects, and nulls
 // are explicit.
@@ -219,12 +205,12 @@ func document(v cty.Value, f *schemaForm, secrets *tree) *docValue {
 	case ty == cty.String:
 		out.kind, out.text = vString, v.AsString()
 	case ty == cty.Number:
-		out.kind, out.text = vNumber, numberText(v.AsBigFloat())
+		out.kind, out.text = vNumber, jsondoc.Number(v.AsBigFloat())
 	case ty == cty.Bool:
 		out.kind, out.text = vBool, strconv.FormatBool(v.True())
-	case isDict(ty):
+	case jsondoc.IsDict(ty):
 		out.dict(v, f, secrets)
-	case isSequence(ty):
+	case jsondoc.IsSequence(ty):
 		out.seq(v, f, secrets)
 	}
 	return out

@@ -110,7 +110,7 @@ func notBegunText(e event.Summary) string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Not begun: %s, since what they need failed, or the run was stopped.", diag.Counted(n, "resource instance", "resource instances"))
+	fmt.Fprintf(&b, "Not started: %s, because something they need failed, or the run was stopped.", diag.Counted(n, "resource instance", "resource instances"))
 	for _, o := range e.NotBegun[:min(n, mostNotBegun)] {
 		b.WriteString("\n  - " + EscapeLine(o.String()))
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -91,14 +92,14 @@ func (t *valueText) known(v cty.Value, m *tree, indent int) {
 	case ty == cty.String:
 		t.text(t.o.scrub(v.AsString()), indent)
 	case ty == cty.Number:
-		t.WriteString(numberText(v.AsBigFloat()))
+		t.WriteString(jsondoc.Number(v.AsBigFloat()))
 	case ty == cty.Bool:
 		fmt.Fprintf(t, "%t", v.True())
 	case ty.IsCollectionType():
 		t.WriteString(constructor(ty) + "(")
 		t.parts(v, m, indent)
 		t.WriteByte(')')
-	case isDict(ty) || isSequence(ty):
+	case jsondoc.IsDict(ty) || jsondoc.IsSequence(ty):
 		t.parts(v, m, indent)
 	default:
 		t.WriteString(EscapeLine(fmt.Sprintf("(%s)", ty.FriendlyName())))
@@ -109,7 +110,7 @@ func (t *valueText) pad(n int) { t.WriteString(strings.Repeat(" ", n)) }
 
 // parts writes the parts of a value, each on a line.
 func (t *valueText) parts(v cty.Value, m *tree, indent int) {
-	brackets, named := "[]", isDict(v.Type())
+	brackets, named := "[]", jsondoc.IsDict(v.Type())
 	if named {
 		brackets = "{}"
 	}

@@ -4,18 +4,15 @@ import (
 	"context"
 	"runtime"
 	"runtime/debug"
-	"sync"
 )
 
 // Run visits the nodes and returns when all of them are over. When ctx ends, nodes and jobs that
 // have not started are skipped, those that run are waited for, and closers run.
 func (g *Graph) Run(ctx context.Context, o RunOptions) Result {
 	r := g.start(ctx, o)
-	var wg sync.WaitGroup
-	for range r.Workers {
-		wg.Go(r.work)
-	}
-	wg.Wait()
+	r.hired = 1
+	r.work()
+	r.others.Wait()
 	return r.result
 }
 
@@ -128,12 +125,23 @@ func (r *run) endFan(n Node, f *Fan) {
 	}
 }
 
-// outside calls f without the lock, having woken a colleague if there is work for one.
+// call has a colleague do what is ready, if there is more: one who waits for that, or a new one. Many runs are of a few
+// nodes in a row, for which one worker is enough.
+func (r *run) call() {
+	switch {
+	case r.ready.count == 0:
+	case r.idle > 0:
+		r.cond.Signal()
+	case r.hired < r.Workers:
+		r.hired++
+		r.others.Go(r.work)
+	}
+}
+
+// outside calls f without the lock, having called a colleague if there is work for one.
 func (r *run) outside(f func() bool, n Node) (ok bool) {
 	r.working++
-	if r.ready.count > 0 && r.idle > 0 {
-		r.cond.Signal()
-	}
+	r.call()
 	r.mu.Unlock()
 	defer func() {
 		if r.Panicked != nil {

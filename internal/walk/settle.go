@@ -48,9 +48,11 @@ type run struct {
 	fans    map[Node]*Fan // nodes whose jobs run
 	todo    []Node        // nodes that something has changed for
 	result  Result
-	left    int // nodes not over
-	working int // workers inside a visit or a job
-	idle    int // workers that wait
+	left    int            // nodes not over
+	working int            // workers inside a visit or a job
+	idle    int            // workers that wait
+	hired   int            // workers that there are
+	others  sync.WaitGroup // the workers beside the one that Run is
 }
 
 func (r *run) count(n Node, a arc) {

@@ -142,7 +142,7 @@ func (s *State) fits(ctx context.Context, c Claim, now *state.Snapshot) bool {
 	if most := 10; len(met) > most {
 		met = append(met[:most], fmt.Sprintf("and %d more", len(met)-most))
 	}
-	s.env.Bag.Add(diag.Errorf("Plan is out of date", "Since the state was read for this plan, others changed what it changes or is made from:\n  %s\n\n%sNothing was done. Make a new plan.", strings.Join(met, "\n  "), s.since(ctx, c.Base.Serial)))
+	s.env.Bag.Add(diag.Errorf("Plan is out of date", "After the state was read for this plan, other runs changed objects that the plan changes or depends on:\n  %s\n\n%sNothing was done. Make a new plan.", strings.Join(met, "\n  "), s.since(ctx, c.Base.Serial)))
 	return false
 }
 

@@ -113,7 +113,7 @@ func (s *State) drop(ctx context.Context, j store.LostJournal) bool {
 		return true
 	}
 	if err := store.DropJournal(ctx, s.req.Store, s.req.Name, j.Run); err != nil {
-		s.env.Bag.Add(diag.Errorf("Failed to take in the journal", "%s.", err))
+		s.env.Bag.Add(diag.Errorf("Failed to recover from the journal", "%s.", err))
 		return false
 	}
 	return true
@@ -133,11 +133,11 @@ func (s *State) putAside(ctx context.Context, j store.LostJournal, why *journal.
 		path, err = journal.Aside(s.env.FS, path)
 	}
 	if err != nil {
-		s.env.Bag.Add(diag.Errorf("Failed to take in the journal", "%s.", err))
+		s.env.Bag.Add(diag.Errorf("Failed to recover from the journal", "%s.", err))
 		return false
 	}
 	if why != nil {
-		s.env.Bag.Add(diag.Warningf("Journal of another state", "In the store there was a journal of an earlier run that does not belong to the state: %s. It was kept as %s.", why, path))
+		s.env.Bag.Add(diag.Warningf("Journal of another state", "The store has a journal of an earlier run that does not belong to the state: %s. It was not used, and is kept as %s.", why, path))
 		reportLeases(why.Leases, s.env.Bag)
 		s.record.notes.Leases = append(s.record.notes.Leases, why.Leases...)
 	}

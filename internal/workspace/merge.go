@@ -119,7 +119,7 @@ func (m *merge) collect() error {
 		own := parts.Changes(m.claimed, d.Object.Instance)
 		switch {
 		case own && lost[d.Object]:
-			return fmt.Errorf("%s was changed by another, although this command has it", d.Object)
+			return fmt.Errorf("%s was changed by another run, although this command had claimed it", d.Object)
 		case own:
 			m.objects = append(m.objects, d)
 		case !moved[d.Object]:
@@ -148,7 +148,7 @@ func (m *merge) collectOutputs() error {
 	for _, name := range state.OutputDifferences(m.base, m.mine) {
 		switch own := parts.ChangesOutput(m.claimed, name); {
 		case own && moved[name]:
-			return fmt.Errorf("output.%s was changed by another, although this command has it", name)
+			return fmt.Errorf("output.%s was changed by another run, although this command had claimed it", name)
 		case own:
 			m.outputs = append(m.outputs, name)
 		case !moved[name]:

@@ -33,7 +33,7 @@ func (s *State) recover(ctx context.Context) bool {
 			aside = path
 		}
 		s.taken = append(s.taken, mismatch.Header)
-		bag.Add(diag.Warningf("Journal of another state", "Beside the state there was a journal of an earlier run that does not belong to it: %s. It was kept as %s.", mismatch.Reason, aside))
+		bag.Add(diag.Warningf("Journal of another state", "The journal of an earlier run lay beside the state and does not belong to it: %s. It was not used, and is kept as %s.", mismatch.Reason, aside))
 		reportLeases(mismatch.Leases, bag)
 		s.record.notes.Leases = mismatch.Leases
 		return true
@@ -48,14 +48,14 @@ func (s *State) recover(ctx context.Context) bool {
 	}
 	if s.busy(ctx) {
 		if s.release != nil && r.Header.Keeper != 0 {
-			bag.Add(diag.Errorf("Another run goes on", "The run %s was lost, and its keeper, the process %d, still waits for calls that were under way, to record what they change. Wait until it is over. If a call does not end, end that process: it then closes what is open, and names the call.", r.Header.Run, r.Header.Keeper))
+			bag.Add(diag.Errorf("Another run is in progress", "The run %s was killed or crashed. The process %d, which keeps its providers running, still waits for their answers, to record what they changed. Wait until that process has ended. If a provider never answers, end the process: it then closes the ephemeral resources that are open, and reports the calls that got no answer.", r.Header.Run, r.Header.Keeper))
 			return false
 		}
 		if !s.req.Looks {
-			bag.Add(diag.Errorf("Another run goes on", "The run %s is changing this state at this moment and keeps its journal beside it. Two runs cannot, not even with -lock=false. Wait until it is over.", r.Header.Run))
+			bag.Add(diag.Errorf("Another run is in progress", "The run %s is changing this state right now, and records its progress in a journal beside it. Two runs cannot change one state at the same time, not even with -lock=false. Wait until it has ended.", r.Header.Run))
 			return false
 		}
-		bag.Add(diag.Warningf("Another run goes on", "With -lock=false this is done on a state that another run is changing, the run %s. What it did so far is taken into account, what it still does is not.", r.Header.Run))
+		bag.Add(diag.Warningf("Another run is in progress", "The run %s is changing this state right now, and -lock=false says not to wait for it. What that run has done so far is included here; what it does from now on is not.", r.Header.Run))
 		s.snapshot = r.Snapshot
 		return true
 	}
@@ -129,7 +129,7 @@ func (s *State) takeIn(ctx context.Context, r *journal.Recovery) bool {
 		s.record.stands = true
 	}
 	if err != nil {
-		s.env.Bag.Add(diag.Errorf("Failed to take in the journal", "%s.", err))
+		s.env.Bag.Add(diag.Errorf("Failed to recover from the journal", "%s.", err))
 		return false
 	}
 	if !changed || r.Written {
@@ -143,14 +143,14 @@ func (s *State) takeIn(ctx context.Context, r *journal.Recovery) bool {
 // report says what a journal has.
 func report(r *journal.Recovery, bag *diag.Bag) {
 	if r.Changes > 0 && !r.Written {
-		bag.Add(diag.Warningf("Recovered an interrupted run", "The run %s ended before it wrote the state. From its journal, %s taken into account.", r.Header.Run, diag.Counted(r.Changes, "change was", "changes were")))
+		bag.Add(diag.Warningf("Recovered an interrupted run", "The run %s ended before it wrote the state. From its journal, %s recovered.", r.Header.Run, diag.Counted(r.Changes, "change was", "changes were")))
 	}
 	if len(r.Refused) > 0 && !r.Written {
 		text := ""
 		for _, o := range r.Refused {
 			text += "  " + o.String() + "\n"
 		}
-		bag.Add(diag.Warningf("Changes not taken in", "The run %s changed these objects and ended before it wrote the state, and others have changed them in the state since:\n%s\nThe state stays as it is. Compare it with what really exists; the journal of the run is kept beside it.", r.Header.Run, text))
+		bag.Add(diag.Warningf("Changes not recovered", "The run %s changed these objects and ended before it wrote the state, and others have changed them in the state since:\n%s\nThe state stays as it is. Compare it with what really exists; the journal of the run is kept beside it.", r.Header.Run, text))
 	}
 	if r.Missing > 0 {
 		bag.Add(diag.Warningf("Journal damaged", "In the journal of run %s, %s unreadable. Compare the state with what really exists.", r.Header.Run, diag.Counted(r.Missing, "record is", "records are")))
@@ -160,7 +160,7 @@ func report(r *journal.Recovery, bag *diag.Bag) {
 		for _, u := range r.Unknown {
 			text += "  " + u.String() + "\n"
 		}
-		bag.Add(diag.Warningf("Outcome unknown", "An earlier run ended without an answer to these calls:\n%s\nCheck whether the objects exist, and say so: lethe state resolve", text))
+		bag.Add(diag.Warningf("Outcome unknown", "An earlier run ended before its providers answered these calls, so that nobody knows whether they were carried out:\n%s\nCheck whether the objects exist, and record what you found with: lethe state resolve", text))
 	}
 	reportLeases(r.Leases, bag)
 }
@@ -176,5 +176,5 @@ func reportLeases(leases []journal.Lease, bag *diag.Bag) {
 	if text == "" {
 		return
 	}
-	bag.Add(diag.Warningf("Leases left open", "An earlier run ended without closing what it had opened, as far as is known:\n%s\nNothing closes these any more: they end when their time is over, or when you revoke them. To list them, and to take them off the list: lethe leases", text))
+	bag.Add(diag.Warningf("Leases left open", "As far as is known, an earlier run ended without closing these ephemeral resources:\n%s\nLethe cannot close them any more: they stay valid until they expire, or until you revoke them where they were issued. To list them, and to take them off the list, run: lethe leases", text))
 }

@@ -44,7 +44,7 @@ func BeginRepair(ctx context.Context, env *Env, req Request) (*Repairing, bool) 
 	}
 	j := r.Journal
 	if j != nil && j.Running {
-		env.Bag.Add(diag.Errorf("Another run goes on", "A process has the journal %s in use: a run, or the keeper of one that was lost. Wait until it is over.", j.Path))
+		env.Bag.Add(diag.Errorf("Another run is in progress", "Another process is using the journal %s: a run, or the process that finishes the work of one that was killed. Wait until it has ended.", j.Path))
 		r.lock.Unlock()
 		return nil, false
 	}
@@ -76,7 +76,7 @@ func (r *Repairing) Do(ctx context.Context) bool {
 	bag := s.env.Bag
 	if r.Aside != "" {
 		if err := disk.Replace(s.env.FS, r.Aside, r.State.data); err != nil {
-			bag.Add(diag.Errorf("Failed to repair the state", "What is there now could not be kept: %s. Nothing was done.", err))
+			bag.Add(diag.Errorf("Failed to repair the state", "The present files could not be set aside first: %s. Nothing was changed.", err))
 			return false
 		}
 	}

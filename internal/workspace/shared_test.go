@@ -338,7 +338,7 @@ func TestSharedKilled(t *testing.T) {
 	here.said("Error acquiring the state lock")
 	others.save("x_b.b=other", "x_c.c=other")
 	again := m.run(here)
-	here.said("Recovered an interrupted run", "Changes not taken in")
+	here.said("Recovered an interrupted run", "Changes not recovered")
 	again.s.Unlock()
 	m.has(3, "x_a.a=1 x_b.b=other x_c.c=other x_n.n=3")
 	if aside, _ := filepath.Glob(filepath.Join(here.Data, "*aside*")); len(aside) != 1 {

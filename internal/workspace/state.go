@@ -162,7 +162,7 @@ func (s *State) Notes() journal.Notes { return s.record.notes }
 // Note replaces what is known of lost runs. It is written when the command unlocks the state.
 func (s *State) Note(n journal.Notes) { s.record.notes = n }
 
-const journalHas = "The journal beside the state still has everything that was done: the next command takes it in."
+const journalHas = "Everything that was done is in the journal beside the state, and the next command recovers it from there."
 
 // elsewhere says where a state is that could not be written: in another file, or in the journal of a
 // run that recorded everything, or nowhere but on the screen.
@@ -184,10 +184,10 @@ func (s *State) elsewhere(next *state.Snapshot, data []byte, recorded bool) stri
 	case recorded:
 		return journalHas
 	case !s.record.keep:
-		return "The state is as it was."
+		return "The stored state is unchanged."
 	}
 	var b strings.Builder
-	b.WriteString("No other file took it, and the journal has not all of it. These objects differ from the state that is stored; write them down, and import those that are missing:")
+	b.WriteString("The updated state could not be written to another file either, and the journal does not have all of it. These objects differ from the stored state: note them down, and import those that are missing:")
 	for o, e := range next.Objects() {
 		if s.snapshot.Get(o) != e {
 			fmt.Fprintf(&b, "\n  %s [id=%s]", o, e.ID())

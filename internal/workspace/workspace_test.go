@@ -377,12 +377,12 @@ func TestWithoutLock(t *testing.T) {
 	if _, ok := Lock(ctx, b.Env, Request{Store: b.store, Name: store.Default}); ok {
 		t.Error("two runs change one state")
 	}
-	b.said("Another run goes on")
+	b.said("Another run is in progress")
 	looks, ok := Lock(ctx, b.Env, Request{Store: b.store, Name: store.Default, Looks: true})
 	if !ok || looks.Snapshot().Len() != 1 {
 		t.Fatal(b.Bag.List())
 	}
-	b.said("Another run goes on")
+	b.said("Another run is in progress")
 	if op, err := looks.Opening(object(t, "ephemeral.a.lease"), addr.Default("x")); op != 0 || err != nil {
 		t.Error("it writes into the journal of another")
 	}

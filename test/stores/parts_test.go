@@ -329,7 +329,7 @@ func (s *shop) overtaken() {
 	_ = cmd.Wait()
 	b.run(0, args("1", "y", "-lock-timeout=30s")...)
 	id := s.id(`module.m["1"].terraform_data.a`)
-	s.says(a.run(0, args("1", "y", "-lock-timeout=30s")...), "Changes not taken in", `module.m["1"].terraform_data.a`)
+	s.says(a.run(0, args("1", "y", "-lock-timeout=30s")...), "Changes not recovered", `module.m["1"].terraform_data.a`)
 	if now := s.id(`module.m["1"].terraform_data.a`); now != id {
 		s.Errorf("%s became %s", id, now)
 	}
@@ -384,7 +384,7 @@ func (s *shop) connection() {
 		s.Errorf("it overwrote what another wrote:\n%s", out)
 	}
 	s.says(out.String(), "Failed to save state", "The journal beside the state still has everything")
-	s.says(a.run(0, args("1", "z")...), "Changes not taken in")
+	s.says(a.run(0, args("1", "z")...), "Changes not recovered")
 	s.whole()
 }
 

@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/lethe-iac/lethe/internal/diag"
 	"golang.org/x/term"
 )
 
@@ -91,7 +92,7 @@ func (c *Call) Approve(a Approval) bool {
 	yes, answered := c.UI.Confirm(a.Title, a.Note)
 	switch {
 	case !answered && !c.CutShort():
-		c.Bag.Add(NotApproved(a.Use))
+		c.Bag.Add(diag.Errorf("Not approved", notApproved, a.Use))
 	case !yes:
 		c.UI.Print(a.Refused + "\n")
 	}

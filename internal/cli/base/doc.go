@@ -150,7 +150,7 @@ type Screen struct {
 type ViewFlags struct {
 	NoColor     bool
 	JSON        bool   // -json: for programs
-	JSONInto    string // a file that gets the JSON stream as well
+	JSONInto    string // a file that gets the JSON as well
 	Raw         bool   // -raw: standard output has one value to itself
 	Compact     bool   // warnings without their details
 	Concise     bool   // no lines about progress

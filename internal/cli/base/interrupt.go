@@ -164,10 +164,10 @@ func (c *Call) leftBehind(limit time.Duration) {
 	}
 	for _, o := range changes {
 		if o.Mode == addr.Ephemeral {
-			c.UI.Line("Unknown outcome: the opening of " + o.String() + " was not waited for. Nothing closes it.")
+			c.UI.Line("Unknown outcome: Lethe did not wait until " + o.String() + " was opened. If it was, nothing closes it.")
 			continue
 		}
-		c.UI.Line("Unknown outcome: the call for " + o.String() + " was not waited for. The next plan looks it up.")
+		c.UI.Line("Unknown outcome: Lethe did not wait until the provider was done with " + o.String() + ". The next plan reads it again.")
 	}
 	for _, l := range leases {
 		c.UI.Line("Left open: " + l.Object.String() + " was not closed by " + l.Provider.ForDisplay() + ".")

@@ -24,10 +24,12 @@ func (c *Call) Between(least, most int) bool {
 	return false
 }
 
-// NotApproved names the ways out of a question that gets no answer.
+// NotApproved names the ways out of a question about a plan that gets no answer.
 func NotApproved(use string) diag.Diagnostic {
-	return diag.Errorf("Plan not approved", "Approval is needed, and no user can be asked: use %s.", use)
+	return diag.Errorf("Plan not approved", notApproved, use)
 }
+
+const notApproved = "This command asks for approval, and there is nobody to ask here: input is off, or has ended. Use %s."
 
 // List is a flag that may be given many times.
 type List []string

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
-	"os"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/event"
@@ -46,10 +45,10 @@ func NewScreen(c *Call) *Screen {
 // alsoInto makes a screen that writes the JSON stream to the file of -json-into as well.
 func (s *Screen) alsoInto(o view.Options) *Screen {
 	c := s.call
-	if c.View.JSONInto == "" {
+	if c.View.JSONInto == "" || !c.Command.Stream {
 		return s
 	}
-	f, err := os.OpenFile(c.Path(c.View.JSONInto), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	f, err := c.createInto()
 	if err != nil {
 		c.Bag.Add(diag.Errorf("Failed to open the file of -json-into", "The file %s of -json-into cannot be opened: %s.", c.View.JSONInto, disk.Reason(err)))
 		return s
@@ -79,12 +78,24 @@ func (s *Screen) Step(code, text string) { s.Tell(event.Note{Text: text, Code: c
 func (s *Screen) Print(text string) { io.WriteString(s.call.Stdout, text) }
 
 // Document prints a command's result for programs, in one line. doc has to be what JSON can say.
-func (s *Screen) Document(doc any) {
+func (s *Screen) Document(doc any) { s.Print(string(inOneLine(doc))) }
+
+// Into writes a result to the file of -json-into, and prints it with -json; alone means that people are shown nothing
+// besides. doc has to be what JSON can say.
+func (s *Screen) Into(doc any) (alone bool) {
+	alone, _ = s.call.Document(func(w io.Writer) error {
+		_, err := w.Write(inOneLine(doc))
+		return err
+	})
+	return alone
+}
+
+func inOneLine(doc any) []byte {
 	text, err := json.Marshal(doc)
 	if err != nil {
 		panic(err)
 	}
-	s.Print(string(text) + "\n")
+	return append(text, '\n')
 }
 
 // close ends a screen.

@@ -1,6 +1,13 @@
 package base
 
-import "github.com/lethe-iac/lethe/internal/diag"
+import (
+	"errors"
+	"io"
+	"os"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/state/disk"
+)
 
 // JSONFlag registers -json.
 func (c *Call) JSONFlag() { c.Flags.BoolVar(&c.View.JSON, "json", false, "Print for programs.") }
@@ -9,6 +16,38 @@ func (c *Call) JSONFlag() { c.Flags.BoolVar(&c.View.JSON, "json", false, "Print 
 func (c *Call) StreamFlags() {
 	c.JSONFlag()
 	c.Flags.StringVar(&c.View.JSONInto, "json-into", "", "Write the JSON stream to this `file` as well.")
+}
+
+// DocumentFlags registers -json and -json-into, of a command whose JSON is one document.
+func (c *Call) DocumentFlags() {
+	c.JSONFlag()
+	c.Flags.StringVar(&c.View.JSONInto, "json-into", "", "Write the JSON document to this `file` as well.")
+}
+
+// ForPrograms reports whether a document is wanted, on standard output or in a file.
+func (c *Call) ForPrograms() bool { return c.View.JSON || c.View.JSONInto != "" }
+
+// Document writes the document of a command to the file of -json-into, and with -json to standard output. alone means
+// that people are shown nothing besides; err is about standard output.
+func (c *Call) Document(write func(io.Writer) error) (alone bool, err error) {
+	if c.View.JSONInto != "" {
+		f, err := c.createInto()
+		if err == nil {
+			err = errors.Join(write(f), f.Close())
+		}
+		if err != nil {
+			c.Bag.Add(diag.Errorf("Failed to write the file of -json-into", "The file %s of -json-into cannot be written: %s.", c.View.JSONInto, disk.Reason(err)))
+		}
+	}
+	if !c.View.JSON {
+		return false, nil
+	}
+	return true, write(c.Stdout)
+}
+
+// createInto makes the file of -json-into. It may have what is sensitive in it.
+func (c *Call) createInto() (*os.File, error) {
+	return os.OpenFile(c.Path(c.View.JSONInto), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 }
 
 // SensitiveFlag registers -show-sensitive.

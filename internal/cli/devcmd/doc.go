@@ -8,10 +8,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 )
 
-// jsonOnly makes the Setup of a command whose only flag is -json.
+// jsonOnly makes the Setup of a command whose only flags are about JSON.
 func jsonOnly(run func(context.Context, *base.Call) int) func(*base.Call) base.Run {
 	return func(c *base.Call) base.Run {
-		c.JSONFlag()
+		c.DocumentFlags()
 		return func(ctx context.Context) int { return run(ctx, c) }
 	}
 }

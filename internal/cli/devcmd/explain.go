@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
@@ -39,8 +40,7 @@ func runExplain(_ context.Context, c *base.Call) int {
 		}
 		pages = append(pages, p)
 	}
-	if c.View.JSON {
-		codesJSON(c, pages)
+	if alone, _ := c.Document(func(w io.Writer) error { return writeCodes(w, pages) }); alone {
 		return c.UI.Done(base.ExitOK)
 	}
 	for i, p := range pages {
@@ -77,8 +77,7 @@ func searchCodes(c *base.Call) int {
 
 // listCodes prints each code with its titles.
 func listCodes(c *base.Call, pages []*code.Page) {
-	if c.View.JSON {
-		codesJSON(c, pages)
+	if alone, _ := c.Document(func(w io.Writer) error { return writeCodes(w, pages) }); alone {
 		return
 	}
 	for _, p := range pages {
@@ -89,8 +88,8 @@ func listCodes(c *base.Call, pages []*code.Page) {
 	}
 }
 
-// codesJSON prints pages for programs.
-func codesJSON(c *base.Call, pages []*code.Page) {
+// writeCodes writes pages for programs.
+func writeCodes(w io.Writer, pages []*code.Page) error {
 	type page struct {
 		Code   string   `json:"code"`
 		About  string   `json:"about"`
@@ -104,10 +103,10 @@ func codesJSON(c *base.Call, pages []*code.Page) {
 	for _, p := range pages {
 		doc.Codes = append(doc.Codes, page{p.Code, p.Head, p.Titles, p.Text})
 	}
-	enc := json.NewEncoder(c.Stdout)
+	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	_ = enc.Encode(doc)
+	return enc.Encode(doc)
 }
 
 // pageText is a page for people: Markdown without its punctuation, examples indented.

@@ -16,12 +16,12 @@ var Metadata = &base.Command{
 }
 
 func runMetadata(_ context.Context, c *base.Call) int {
-	if !c.View.JSON {
+	if !c.ForPrograms() {
 		c.Bag.Add(diag.Errorf("The `-json` flag is required", "Function signatures are only printed as JSON: lethe metadata functions -json."))
 		return c.UI.Fail()
 	}
-	if err := jsondoc.WriteFunctions(c.Stdout); err != nil {
+	if _, err := c.Document(jsondoc.WriteFunctions); err != nil {
 		return base.ExitError
 	}
-	return base.ExitOK
+	return c.UI.DoneQuiet()
 }

@@ -17,7 +17,7 @@ var Modules = &base.Command{
 	Name: "modules", Short: "Show all declared modules in a working directory",
 	Long: "Prints out a list of all declared modules and their resolved versions.",
 	Setup: base.Flags(func(c *base.Call, f *project.Options) {
-		c.JSONFlag()
+		c.DocumentFlags()
 		f.VarFlags(c)
 	}, runModules),
 }
@@ -31,29 +31,33 @@ func runModules(_ context.Context, c *base.Call, f *project.Options) int {
 		return c.UI.DoneQuiet()
 	}
 	switch {
-	case c.View.JSON:
-		type module struct {
-			Key     string `json:"key"`
-			Source  string `json:"source"`
-			Version string `json:"version"`
-		}
-		var doc struct {
-			Format  string   `json:"format_version"`
-			Modules []module `json:"modules"`
-		}
-		doc.Format = "1.0"
-		p.Tree.Root.Walk(func(n *config.Node) {
-			if n.Parent != nil {
-				doc.Modules = append(doc.Modules, module{n.Call.Name, n.Source, n.Version})
-			}
-		})
-		c.UI.Document(doc)
+	case c.ForPrograms() && c.UI.Into(modulesDocument(p.Tree)):
 	case len(p.Tree.Root.Children) == 0:
 		c.UI.Print("No modules found in configuration.\n")
 	default:
 		c.UI.Print("\nModules declared by configuration:\n.\n" + drawn(moduleTree(p.Tree.Root), "") + "\n")
 	}
 	return c.UI.DoneQuiet()
+}
+
+// modulesDocument lists the modules for programs.
+func modulesDocument(tree *config.Tree) any {
+	type module struct {
+		Key     string `json:"key"`
+		Source  string `json:"source"`
+		Version string `json:"version"`
+	}
+	var doc struct {
+		Format  string   `json:"format_version"`
+		Modules []module `json:"modules"`
+	}
+	doc.Format = "1.0"
+	tree.Root.Walk(func(n *config.Node) {
+		if n.Parent != nil {
+			doc.Modules = append(doc.Modules, module{n.Call.Name, n.Source, n.Version})
+		}
+	})
+	return doc
 }
 
 // moduleTree is what a module calls.

@@ -3,6 +3,7 @@ package devcmd
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
@@ -24,7 +25,7 @@ outputs are printed.`,
 		{"lethe output -json", "Give all to a program"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *project.Options) {
-		c.JSONFlag()
+		c.DocumentFlags()
 		c.Flags.BoolVar(&c.View.Raw, "raw", false, "Print the value of one output without quotes; only for strings, numbers and booleans.")
 		c.SensitiveFlag()
 		f.StateFlag(c)
@@ -52,11 +53,11 @@ func runOutput(ctx context.Context, c *base.Call, f *project.Options) int {
 	if len(c.Operands) == 1 {
 		return oneOutput(c, outputs, c.Operands[0], o)
 	}
+	alone, err := c.Document(func(w io.Writer) error { return view.OutputsJSON(w, outputs) })
 	switch {
-	case c.View.JSON:
-		if err := view.OutputsJSON(c.Stdout, outputs); err != nil {
-			return base.ExitError
-		}
+	case err != nil:
+		return base.ExitError
+	case alone:
 	case len(outputs) == 0:
 		c.Bag.Add(diag.Warningf("No outputs found", "The state file either has no outputs defined, or all the defined outputs are empty. Please define an output in your configuration with the `output` keyword and run `lethe refresh` for it to become available. If you are using interpolation, please verify the interpolated value is not empty. You can use the `lethe console` command to assist."))
 	default:
@@ -79,12 +80,11 @@ func oneOutput(c *base.Call, outputs map[string]state.Output, name string, o vie
 		c.Bag.Add(diag.Errorf(fmt.Sprintf("Output %q not found", name), "The output variable requested could not be found in the state file. If you recently added this to your configuration, be sure to run `lethe apply`, since the state won't be updated with new output variables until that command is run."))
 		return c.UI.Fail()
 	}
-	var err error
+	alone, err := c.Document(func(w io.Writer) error { return view.OutputJSON(w, out) })
 	switch {
+	case alone:
 	case c.View.Raw:
 		err = view.OutputRaw(c.Stdout, out)
-	case c.View.JSON:
-		err = view.OutputJSON(c.Stdout, out)
 	default:
 		o.ShowSensitive = true // naming an output asks for its value
 		err = view.OutputText(c.Stdout, out, o)

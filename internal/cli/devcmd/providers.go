@@ -20,7 +20,7 @@ var Providers = &base.Command{
 	Long: "Prints out a tree of modules in the referenced configuration annotated with\ntheir provider requirements.",
 	Setup: base.Flags(func(c *base.Call, f *project.Options) {
 		c.TestsFlag()
-		c.JSONFlag()
+		c.DocumentFlags()
 		f.VarFlags(c)
 	}, runProviders),
 }
@@ -39,8 +39,8 @@ func runProviders(ctx context.Context, c *base.Call, f *project.Options) int {
 	}
 	s, ok := p.ReadState(ctx)
 	hosts := p.Engine.Hosts(p.Tree, s)
-	if c.View.JSON {
-		return providersJSON(c, p, s, hosts)
+	if c.ForPrograms() && c.UI.Into(providersDocument(p, s, hosts)) {
+		return c.UI.DoneQuiet()
 	}
 	c.UI.Print("\nProviders required by configuration:\n.\n" + drawn(providerTree(p.Tree.Root, hosts), "") + "\n")
 	if ok && s.Len() > 0 {
@@ -76,9 +76,9 @@ type requirement struct {
 	Constraint string `json:"version_constraint,omitempty"`
 }
 
-// providersJSON prints what the configuration and the state require, as a document for programs. s is nil where there is
-// no state that can be read.
-func providersJSON(c *base.Call, p *project.Project, s *state.Snapshot, hosts engine.Hosts) int {
+// providersDocument is what the configuration and the state require, for programs. s is nil where there is no state that
+// can be read.
+func providersDocument(p *project.Project, s *state.Snapshot, hosts engine.Hosts) any {
 	doc := struct {
 		FormatVersion string        `json:"format_version"`
 		Configuration []requirement `json:"configuration"`
@@ -95,6 +95,5 @@ func providersJSON(c *base.Call, p *project.Project, s *state.Snapshot, hosts en
 			doc.State = append(doc.State, requirement{Name: n.Provider.String()})
 		}
 	}
-	c.UI.Document(doc)
-	return c.UI.DoneQuiet()
+	return doc
 }

@@ -2,6 +2,7 @@ package devcmd
 
 import (
 	"context"
+	"io"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
@@ -15,13 +16,13 @@ var ProvidersSchema = &base.Command{
 	Name: "providers schema", Short: "Show schemas for the providers used in the configuration",
 	Long: "Prints out a json representation of the schemas for all providers used\nin the current configuration.",
 	Setup: base.Flags(func(c *base.Call, f *project.Options) {
-		c.JSONFlag()
+		c.DocumentFlags()
 		f.VarFlags(c)
 	}, runProvidersSchema),
 }
 
 func runProvidersSchema(ctx context.Context, c *base.Call, f *project.Options) int {
-	if !c.View.JSON {
+	if !c.ForPrograms() {
 		c.Bag.Add(diag.Errorf("The `-json` flag is required", "Schemas are only printed as JSON: lethe providers schema -json."))
 		return c.UI.Fail()
 	}
@@ -48,7 +49,7 @@ func runProvidersSchema(ctx context.Context, c *base.Call, f *project.Options) i
 		}
 	}
 	hosts := p.Engine.Hosts(p.Tree, s)
-	if err := jsondoc.WriteSchemas(c.Stdout, list, p.Schemas(), hosts.Of); err != nil {
+	if _, err := c.Document(func(w io.Writer) error { return jsondoc.WriteSchemas(w, list, p.Schemas(), hosts.Of) }); err != nil {
 		c.Bag.Add(diag.Errorf("Failed to marshal provider schemas to json", "%s.", err))
 	}
 	return p.UI.DoneQuiet()

@@ -3,11 +3,13 @@ package devcmd
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"strconv"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
 	"github.com/lethe-iac/lethe/internal/state"
@@ -22,28 +24,33 @@ var Show = &base.Command{
 	Long: `Reads and outputs a Lethe state or plan file in a human-readable
 form. If no path is specified, the current state will be shown.
 
-With -config, the configuration of the working directory is shown, for
-programs: -json has to be given as well.`,
+With -config, the configuration of the working directory is shown, and with
+-module that of the module in one directory, without what it calls: neither
+modules nor providers need to be installed for that. Both are for programs:
+-json or -json-into has to be given as well.`,
 	Examples: [][2]string{
 		{"lethe show", "Show the state"},
 		{"lethe show tfplan", "Show a saved plan"},
 		{"lethe show -json tfplan", "Give a saved plan to a program"},
 		{"lethe show -json -config", "Give the configuration to a program"},
+		{"lethe show -json -module=modules/net", "Say what a module takes, makes and gives"},
+		{"lethe show -json-into=plan.json tfplan", "Show a plan, and write it for a program"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *showFlags) {
-		c.JSONFlag()
+		c.DocumentFlags()
 		c.SensitiveFlag()
 		c.Flags.Var(stateFile{&f.state}, "state", "Show this state `file`; alone, the present state.")
 		c.Flags.StringVar(&f.plan, "plan", "", "Show this plan `file`.")
 		c.Flags.BoolVar(&f.config, "config", false, "Show the configuration. Needs -json.")
+		c.Flags.StringVar(&f.module, "module", "", "Show the module in this `directory` alone. Needs -json.")
 		f.VarFlags(c)
 	}, runShow),
 }
 
 type showFlags struct {
 	project.Options
-	state, plan string
-	config      bool
+	state, plan, module string
+	config              bool
 }
 
 // stateFile is the value of -state, which may stand alone.
@@ -60,12 +67,20 @@ func (s stateFile) Set(text string) error {
 }
 
 // fit refuses several things to show, and a configuration for people.
-func (f *showFlags) fit(c *base.Call, path string) bool {
+func (f *showFlags) fit(c *base.Call) bool {
+	things := len(c.Operands)
+	for _, given := range []bool{f.state != "", f.plan != "", f.module != "", f.config} {
+		if given {
+			things++
+		}
+	}
 	switch {
-	case f.config && (path != "" || f.state+f.plan != ""), f.state != "" && f.plan != "", len(c.Operands) == 1 && f.state+f.plan != "":
-		c.Bag.Add(diag.Errorf("Wrong combination of options", "The command show shows one thing: a file, what one of -state, -plan and -config says, or the present state."))
-	case f.config && !c.View.JSON:
+	case things > 1:
+		c.Bag.Add(diag.Errorf("Wrong combination of options", "The command show shows one thing: a file, what one of -state, -plan, -config and -module says, or the present state."))
+	case f.config && !c.ForPrograms():
 		c.Bag.Add(diag.Errorf("Wrong combination of options", "With -config, -json has to be given as well: what people read is the configuration itself."))
+	case f.module != "" && !c.ForPrograms():
+		c.Bag.Add(diag.Errorf("Wrong combination of options", "With -module, -json has to be given as well: what people read is the module itself."))
 	}
 	return !c.Bag.HasErrors()
 }
@@ -78,15 +93,18 @@ func runShow(ctx context.Context, c *base.Call, f *showFlags) int {
 	if len(c.Operands) == 1 {
 		path = c.Operands[0]
 	}
-	if !f.fit(c, path) {
+	if !f.fit(c) {
 		return c.UI.Fail()
 	}
 	p, ok := project.Open(c, &f.Options)
 	if !ok {
 		return c.UI.Fail()
 	}
-	if f.config {
+	switch {
+	case f.config:
 		return showConfig(ctx, p)
+	case f.module != "":
+		return showModule(p, f.module)
 	}
 	if path == "" {
 		return showCurrent(ctx, p)
@@ -123,7 +141,24 @@ func showConfig(ctx context.Context, p *project.Project) int {
 	if !p.Load() || !p.Installed() || !p.Compile(ctx, vet.CheckOptions{}) {
 		return p.UI.Fail()
 	}
-	if err := view.WriteConfigJSON(p.Call.Stdout, p.Program, p.Schemas(), p.Engine.Hosts(p.Tree, nil).Of); err != nil {
+	if _, err := p.Call.Document(func(w io.Writer) error {
+		return view.WriteConfigJSON(w, p.Program, p.Schemas(), p.Engine.Hosts(p.Tree, nil).Of)
+	}); err != nil {
+		p.Bag.Add(diag.Errorf("Failed to marshal configuration to json", "%s.", err))
+	}
+	return p.UI.DoneQuiet()
+}
+
+// showModule shows the module in one directory.
+func showModule(p *project.Project, dir string) int {
+	m, ok := config.Load(p.Call.Path(dir), p.LoadOptions(), p.Call.Sources, p.Bag)
+	if ok && len(m.Files) == 0 {
+		p.Bag.Add(diag.Errorf("No configuration files", "There is no module in %s: it has no files whose names end with .tf, .tofu, .tf.json or .tofu.json.", dir))
+	}
+	if p.Bag.HasErrors() {
+		return p.UI.Fail()
+	}
+	if _, err := p.Call.Document(func(w io.Writer) error { return view.WriteModuleJSON(w, m) }); err != nil {
 		p.Bag.Add(diag.Errorf("Failed to marshal configuration to json", "%s.", err))
 	}
 	return p.UI.DoneQuiet()
@@ -131,14 +166,13 @@ func showConfig(ctx context.Context, p *project.Project) int {
 
 func showSnapshot(p *project.Project, s *state.Snapshot) int {
 	schemas := p.Schemas()
-	if p.Call.View.JSON {
-		// Nothing but the document goes to standard output.
-		if err := view.WriteStateJSON(p.Call.Stdout, s, schemas, base.Version); err != nil {
-			p.Bag.Add(diag.Errorf("Failed to marshal state to json", "%s.", err))
-		}
-		return p.UI.DoneQuiet()
+	alone, err := p.Call.Document(func(w io.Writer) error { return view.WriteStateJSON(w, s, schemas, base.Version) })
+	if err != nil {
+		p.Bag.Add(diag.Errorf("Failed to marshal state to json", "%s.", err))
 	}
 	switch {
+	case alone: // nothing but the document goes to standard output
+		return p.UI.DoneQuiet()
 	case s == nil:
 		p.UI.Print("No state.\n")
 		return p.UI.Done(base.ExitOK)
@@ -160,11 +194,13 @@ func showSaved(ctx context.Context, p *project.Project, data []byte) int {
 	if !p.LoadSaved(ctx, saved) {
 		return p.UI.Fail()
 	}
-	if p.Call.View.JSON {
-		hosts := p.Engine.Hosts(p.Tree, saved.Plan.Refreshed)
-		if err := view.WritePlanJSON(p.Call.Stdout, saved.Plan, p.Program, p.Schemas(), hosts.Of, base.Version); err != nil {
-			p.Bag.Add(diag.Errorf("Failed to marshal plan to json", "%s.", err))
-		}
+	alone, err := p.Call.Document(func(w io.Writer) error {
+		return view.WritePlanJSON(w, saved.Plan, p.Program, p.Schemas(), p.Engine.Hosts(p.Tree, saved.Plan.Refreshed).Of, base.Version)
+	})
+	if err != nil {
+		p.Bag.Add(diag.Errorf("Failed to marshal plan to json", "%s.", err))
+	}
+	if alone {
 		return p.UI.DoneQuiet()
 	}
 	saved.Plan.Leases = p.Engine.PreviewLeases(p.Program, p.LangOptions(), saved.Plan)

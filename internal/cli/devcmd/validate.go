@@ -2,6 +2,7 @@ package devcmd
 
 import (
 	"context"
+	"io"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
@@ -20,7 +21,7 @@ provider APIs, etc.`,
 		{"lethe validate -json", "Report what is wrong for editors and CI"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *validateFlags) {
-		c.JSONFlag()
+		c.DocumentFlags()
 		f.VarFlags(c)
 		c.Flags.BoolVar(&f.noTests, "no-tests", false, "Leave test files out.")
 		f.TestsFlag(c)
@@ -39,11 +40,9 @@ func runValidate(ctx context.Context, c *base.Call, f *validateFlags) int {
 	if f.NoOperands(c) {
 		validate(ctx, c, f)
 	}
-	if c.View.JSON {
-		if err := view.WriteValidateJSON(c.Stdout, c.Bag.List(), c.ViewOptions()); err != nil {
-			return base.ExitError
-		}
-		if c.Bag.HasErrors() {
+	alone, err := c.Document(func(w io.Writer) error { return view.WriteValidateJSON(w, c.Bag.List(), c.ViewOptions()) })
+	if alone {
+		if err != nil || c.Bag.HasErrors() {
 			return base.ExitError
 		}
 		return base.ExitOK

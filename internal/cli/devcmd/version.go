@@ -4,14 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"runtime"
 	"slices"
 
-	"github.com/lethe-iac/lethe/internal/limits"
-
 	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/fetch"
+	"github.com/lethe-iac/lethe/internal/limits"
 )
 
 // Version is `version`.
@@ -25,13 +26,14 @@ working directory has selected.`,
 
 func runVersion(_ context.Context, c *base.Call) int {
 	selections := map[string]string{}
-	lock, ok := fetch.ReadLockfile(c.Dir, limits.Limits{}, c.Sources, &c.Bag)
+	var broken diag.Bag // the file may be: that is no matter here
+	lock, ok := fetch.ReadLockfile(c.Dir, limits.Limits{}, c.Sources, &broken)
 	if ok {
 		for _, l := range lock.Providers() {
 			selections[l.Provider.String()] = l.Version
 		}
 	}
-	if c.View.JSON {
+	if c.ForPrograms() {
 		text, err := json.MarshalIndent(struct {
 			Version    string            `json:"terraform_version"`
 			Platform   string            `json:"platform"`
@@ -43,12 +45,14 @@ func runVersion(_ context.Context, c *base.Call) int {
 		if err != nil {
 			panic(err)
 		}
-		c.UI.Print(string(text) + "\n")
-		return base.ExitOK
+		alone, err := c.Document(func(w io.Writer) error { _, err := w.Write(append(text, '\n')); return err })
+		if alone || err != nil {
+			return c.UI.DoneQuiet()
+		}
 	}
 	c.UI.Print(fmt.Sprintf("%s v%s\non %s_%s\nLethe release %s, compatible with OpenTofu v%s\n", c.Product(), base.Version, runtime.GOOS, runtime.GOARCH, base.Release, base.Version))
 	for _, name := range slices.Sorted(maps.Keys(selections)) {
 		c.UI.Print(fmt.Sprintf("+ provider %s v%s\n", name, selections[name]))
 	}
-	return base.ExitOK
+	return c.UI.DoneQuiet()
 }

@@ -48,7 +48,7 @@ func runLogin(ctx context.Context, c *base.Call) int {
 		return c.UI.Fail()
 	}
 	if input := c.Getenv("TF_INPUT"); input == "0" || input == "false" {
-		c.Bag.Add(diag.Errorf("Login is an interactive command", "The command login puts questions, and TF_INPUT=%s forbids them. Without questions, write the token into the environment variable TF_TOKEN_%s.", input, variable(a.host)))
+		c.Bag.Add(diag.Errorf("Login is an interactive command", "The command login asks questions, and TF_INPUT=%s forbids them. Without questions, write the token into the environment variable TF_TOKEN_%s.", input, variable(a.host)))
 		return c.UI.Fail()
 	}
 	token, err := a.token(ctx)

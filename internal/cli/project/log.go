@@ -11,8 +11,10 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/provider/launch"
 	"github.com/lethe-iac/lethe/internal/secret"
+	"github.com/lethe-iac/lethe/internal/state/disk"
 )
 
 // logger writes what TF_LOG asks for: to standard error, or to the file that TF_LOG_PATH names.
@@ -55,6 +57,11 @@ func newLogger(c *base.Call) *logger {
 	if l.core == 0 && l.provider == 0 {
 		return nil
 	}
+	for _, name := range []string{"TF_LOG", "TF_LOG_CORE", "TF_LOG_PROVIDER"} {
+		if v := c.Getenv(name); v != "" && levelRank(v) == len(levels) && !strings.EqualFold(v, "TRACE") && !strings.EqualFold(v, "JSON") {
+			c.Bag.Add(diag.Warningf("Unknown log level", "The environment variable %s is %q. It takes trace, debug, info, warn, error, json or off; everything is logged.", name, v))
+		}
+	}
 	l.now, l.heard = c.Now, func(text string) {
 		if c.Heard != nil {
 			c.Heard(text)
@@ -65,7 +72,9 @@ func newLogger(c *base.Call) *logger {
 	}
 	if path := c.Getenv("TF_LOG_PATH"); path != "" {
 		f, err := os.OpenFile(c.Path(path), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-		if err == nil {
+		if err != nil {
+			c.Bag.Add(diag.Warningf("Failed to open the log file", "The file %s, which TF_LOG_PATH names, cannot be opened: %s. The log goes to standard error.", path, disk.Reason(err)))
+		} else {
 			l.out = f
 		}
 	}

@@ -169,10 +169,10 @@ func (p *Project) opens() bool {
 // keeperLost reports that there is no keeper.
 func (p *Project) keeperLost(err error) {
 	if err != nil {
-		p.Bag.Add(diag.Warningf("Providers run without a keeper", "The process that closes what is open should this one be killed could not be started: %s. Providers are started without it. %s=off says that none is wanted.", err, keeper.Variable))
+		p.Bag.Add(diag.Warningf("Providers run without a keeper", "Beside itself, Lethe starts a second process, the keeper, which closes ephemeral resources should Lethe be killed. It could not be started: %s. Providers run without it. To do without a keeper on purpose, set %s=off.", err, keeper.Variable))
 		return
 	}
-	p.Bag.Add(diag.Warningf("The keeper was lost", "The process that keeps providers has ended before this one: it was killed, or has crashed. Its providers have ended with it: calls under way have no answer. What is started from now on has another keeper, and what was open is closed through that."))
+	p.Bag.Add(diag.Warningf("The keeper was lost", "The second process, which runs the providers, was killed or has crashed, and the providers ended with it: calls that were in progress have no answer. Lethe starts another one, which also closes the ephemeral resources that were open."))
 }
 
 // newPool makes the pool of providers: plugins, reattached ones, built-in ones.

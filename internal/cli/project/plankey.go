@@ -24,7 +24,7 @@ func newPlanKey(c *base.Call) *PlanKey {
 	switch text := c.Getenv(subprocess.PlanKey); {
 	case text == "":
 	case len(text) < leastKey:
-		c.Bag.Add(diag.Errorf("Invalid "+subprocess.PlanKey, "The environment variable %s has a key that saved plans are sealed with: at least %d random characters.", subprocess.PlanKey, leastKey))
+		c.Bag.Add(diag.Errorf("Invalid "+subprocess.PlanKey, "The environment variable %s is the key that saved plans are sealed with. It must have at least %d random characters.", subprocess.PlanKey, leastKey))
 		return nil
 	default:
 		c.Secrets.Add(text, secret.Origin{Addr: subprocess.PlanKey, Kind: secret.Setting})

@@ -93,6 +93,6 @@ func partial(pl *plan.Plan, bag *diag.Bag) {
 // there any more.
 func forgotten(pl *plan.Plan, n int, bag *diag.Bag) {
 	if pl.Mode == plan.Destroy && n > 0 {
-		bag.Add(diag.Errorf("Objects were forgotten, not destroyed", "Destroying was asked for, but by its lifecycle %s left in place and only removed from the state. If that is what you want, use -suppress-forget-errors.", diag.Counted(n, "object was", "objects were")))
+		bag.Add(diag.Errorf("Objects were forgotten, not destroyed", "Because of destroy = false in the configuration, %s removed from the state and not destroyed. If that is what you want, use -suppress-forget-errors.", diag.Counted(n, "object was", "objects were")))
 	}
 }

@@ -99,7 +99,7 @@ func callsTo(to addr.Instance, all []journal.Unknown) (calls, others []journal.U
 // known reports whether there is a call to settle.
 func known(c *base.Call, to addr.Instance, calls []journal.Unknown) bool {
 	if len(calls) == 0 {
-		c.Bag.Add(diag.Errorf("Nothing to resolve", "No call about %s is known whose outcome is not. To see those that are: lethe state check", to))
+		c.Bag.Add(diag.Errorf("Nothing to resolve", "There is no call for %s whose outcome is unknown. To see those that there are, run: lethe state check", to))
 	}
 	return len(calls) > 0
 }
@@ -111,7 +111,7 @@ func resolved(s *state.Snapshot, calls []journal.Unknown, absent bool, bag *diag
 		creates := strings.Contains(u.Action, "create")
 		switch {
 		case creates && !absent:
-			bag.Add(diag.Errorf("ID needed", "If %s was created, the state needs to know what it is: give -id=ID, and it is imported.", u.Object))
+			bag.Add(diag.Errorf("ID needed", "If %s was created, the state needs its ID: give -id=ID, and the object is imported.", u.Object))
 			return nil, false
 		case !creates && absent:
 			e.Put(u.Object, nil)
@@ -139,7 +139,7 @@ func resolveImport(ctx context.Context, c *base.Call, f *resolveFlags, to addr.I
 		return c.UI.Fail()
 	}
 	if !slices.ContainsFunc(calls, func(u journal.Unknown) bool { return strings.Contains(u.Action, "create") }) {
-		c.Bag.Add(diag.Errorf("Nothing was created", "What is unknown of %s is not whether it was created: the state has its ID. Give -present or -absent.", to))
+		c.Bag.Add(diag.Errorf("Nothing was created", "The state already has the ID of %s, so that -id does not apply. Give -present if the object exists, or -absent if it does not.", to))
 		return c.UI.Fail()
 	}
 	return importOne(ctx, p, to, f.id)

@@ -64,7 +64,7 @@ func applySaved(ctx context.Context, c *base.Call, f *applyFlags, name string) i
 	}
 	c.UI.Plan(saved.Plan, view.PlanOptions{Applying: true, Earlier: true})
 	if saved.Plan.Part != nil && ws.Part() == nil {
-		c.Bag.Add(diag.Errorf("Saved plan is stale", "The plan was made of a part of the state, and that cannot be had by itself now: a run that was killed has left a journal, or the state is not in rows any more. Make a new plan."))
+		c.Bag.Add(diag.Errorf("Saved plan is stale", "The plan was made from a part of the state, and that part cannot be read by itself any more: a run that was killed has left a journal, or the state is not kept in rows now. Make a new plan."))
 		return c.UI.Fail()
 	}
 	o := &operation{p: p, f: &f.planFlags, ws: ws}

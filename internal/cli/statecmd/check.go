@@ -47,7 +47,7 @@ func runCheck(ctx context.Context, c *base.Call, f *project.Options) int {
 	case c.View.JSON && !x.Whole():
 		return base.ExitError
 	case !x.Whole():
-		c.Bag.Add(diag.Errorf("State not whole", "Something above cannot be read, or does not belong together. What can be done about it: lethe state repair"))
+		c.Bag.Add(diag.Errorf("State not whole", "Some of the files above cannot be read, or do not belong to the same state. To repair that, run: lethe state repair"))
 	}
 	return c.UI.DoneQuiet()
 }
@@ -55,7 +55,7 @@ func runCheck(ctx context.Context, c *base.Call, f *project.Options) int {
 // Repair is `state repair`.
 var Repair = &base.Command{
 	Name: "state repair", Short: "Mend a state that is not whole",
-	Long: "Takes in what the journal of a lost run has and, where the state cannot be read, puts\nback the backup that the journal is about, or else the newest whole one. What could\nnot be read is kept in a file. It says first what it is going to do, and asks.\n\nReal objects are not touched. Run \"lethe plan\" afterwards.",
+	Long: "Recovers what the journal of a lost run has and, where the state cannot be read, puts\nback the backup that the journal is about, or else the newest whole one. What could\nnot be read is kept in a file. It says first what it is going to do, and asks.\n\nReal objects are not touched. Run \"lethe plan\" afterwards.",
 	Examples: [][2]string{
 		{"lethe state repair", "Mend, after approval"},
 	},
@@ -108,7 +108,7 @@ func mended(p *project.Project, r workspace.Repair, approved bool) bool {
 		c.UI.Print(fmt.Sprintf("  - keep what cannot be read as %s\n", p.Display(r.Aside)))
 	}
 	if r.TakeIn {
-		c.UI.Print("  - take in what the journal has\n")
+		c.UI.Print("  - recover what the journal has\n")
 	}
 	return c.Approve(base.Approval{Given: approved, Title: "Do you want to repair this state?", Use: "-auto-approve", Refused: "Nothing was done."})
 }

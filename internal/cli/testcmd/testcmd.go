@@ -81,7 +81,7 @@ func run(ctx context.Context, c *base.Call, f *flags) int {
 	}
 	if kept, ok := p.Tests().Kept(); !ok || len(kept) > 0 {
 		if ok {
-			c.Bag.Add(diag.Errorf("Earlier tests left something", "What %s/%s made is there still, as its skip_cleanup says, and it would be made again. To destroy it first, run: lethe test cleanup", kept[0].File, kept[0].Run))
+			c.Bag.Add(diag.Errorf("Earlier tests left something", "The objects that %s/%s made in an earlier test still exist, because of skip_cleanup, and this test would make them again. To destroy them first, run: lethe test cleanup", kept[0].File, kept[0].Run))
 		}
 		return c.UI.Fail()
 	}

@@ -20,7 +20,7 @@ var List = &base.Command{
 	},
 	Setup: base.Flags(func(c *base.Call, f *project.Options) {
 		f.VarFlags(c)
-		c.JSONFlag()
+		c.DocumentFlags()
 	}, runList),
 }
 
@@ -36,8 +36,8 @@ func runList(ctx context.Context, c *base.Call, f *project.Options) int {
 	if w := env.Selected(); !slices.Contains(names, w) && w != store.Default { // it exists as soon as something is stored in it
 		names = append(names, w)
 	}
-	if c.View.JSON {
-		return listJSON(c, names, env.Selected())
+	if c.ForPrograms() && c.UI.Into(listDocument(names, env.Selected())) {
+		return c.UI.DoneQuiet()
 	}
 	for _, n := range names {
 		mark := "  "
@@ -53,8 +53,8 @@ func runList(ctx context.Context, c *base.Call, f *project.Options) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-// listJSON prints the workspaces as a document for programs.
-func listJSON(c *base.Call, names []string, selected string) int {
+// listDocument has the workspaces for programs.
+func listDocument(names []string, selected string) any {
 	type entry struct {
 		Name      string `json:"name"`
 		IsCurrent bool   `json:"is_current"`
@@ -67,6 +67,5 @@ func listJSON(c *base.Call, names []string, selected string) int {
 	for _, n := range names {
 		doc.Workspaces = append(doc.Workspaces, entry{n, n == selected})
 	}
-	c.UI.Document(doc)
-	return base.ExitOK
+	return doc
 }

@@ -266,7 +266,7 @@ func warnForgotten(r *run.Run, changes []*plan.Change) {
 		if b, ok := r.Removals.Of(c.Object.Instance); ok && !c.SkipDestroy && !unsaid[b.Block] {
 			unsaid[b.Block] = true
 			r.Bag.Add(diag.Warningf("Removed block does not say whether to destroy",
-				"What this block is about is forgotten, and stays where it is. Terraform would destroy it. Say which is meant, by `lifecycle { destroy = false }` or `lifecycle { destroy = true }` in the block.").At(b.Block.Range))
+				"The objects that this block names are removed from the state and not destroyed. Terraform would destroy them. Say which you want, with `lifecycle { destroy = false }` or `lifecycle { destroy = true }` in the block.").At(b.Block.Range))
 		}
 	}
 	if list == "" {
@@ -274,7 +274,7 @@ func warnForgotten(r *run.Run, changes []*plan.Change) {
 	}
 	why := ""
 	if r.Destroys {
-		why = "\n\nTheir configuration says destroy = false, and that holds for a destruction of everything, too. Terraform and OpenTofu destroy what a removed block is about then."
+		why = "\n\nTheir configuration says destroy = false, which also holds when everything is destroyed. Terraform and OpenTofu would destroy what a removed block names then."
 	}
 	r.Bag.Add(diag.Warningf("Some objects will no longer be managed by Lethe",
 		"If this plan is applied, Lethe discards what it knows of the following objects, and does not delete them:%s\n\nTo manage them again they have to be imported.%s", list, why))
@@ -297,6 +297,6 @@ func warnRetired(r *run.Run, out *plan.Plan) {
 		}
 		warned[h.Decl.ID] = true
 		r.Bag.Add(diag.Warningf("Destroy-time provisioners run after the replacement is created",
-			"The old object of %s is destroyed when the new one is there, and its destroy-time provisioners run then. What they address by a name that both have is the new one. Let them use what only the old one has, such as self.id.\n\nTerraform and OpenTofu do not run them. To have it so, set skip_deposed_provisioners = true in the CLI configuration, or LETHE_SKIP_DEPOSED_PROVISIONERS=true in the environment.", c.Object.Instance).At(h.List[0].Range).About(c.Object.Instance))
+			"The old object of %s is destroyed after the new one was created, and its destroy-time provisioners run then. If they find it by a name that both objects have, they find the new one. Have them use something that only the old one has, such as self.id.\n\nTerraform and OpenTofu do not run them. To skip them here as well, set skip_deposed_provisioners = true in the CLI configuration, or LETHE_SKIP_DEPOSED_PROVISIONERS=true in the environment.", c.Object.Instance).At(h.List[0].Range).About(c.Object.Instance))
 	}
 }

@@ -2,10 +2,12 @@ package funcs
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 )
@@ -28,18 +30,39 @@ func register(groups ...[]*builtin) map[string]*builtin {
 // Table makes the functions for an Env, by plain name and by core:: name. The table may be used by
 // any number of evaluations at once and is not to be changed.
 func Table(env *Env) map[string]function.Function {
-	s := &scope{env: env, limits: env.Limits.Filled(), table: make(map[string]function.Function, 2*len(builtins)+2), own: templates}
-	all := shapes()
-	specs := make([]function.Spec, len(all))
-	for i, of := range all {
-		specs[i] = of.spec
-		s.add(of, &specs[i])
+	s := &scope{env: env, limits: env.Limits.Filled(), own: templates}
+	if s.limits == (limits.Limits{}).Filled() {
+		s.table = maps.Clone(pure())
+	} else {
+		s.table = make(map[string]function.Function, 2*len(builtins)+2)
+		s.addAll(true)
 	}
+	s.addAll(false)
 	if env.Console {
 		of := shapeOf(typeOf)
 		s.add(of, &of.spec)
 	}
 	return s.table
+}
+
+// pure are the functions that see nothing of an Env, within the usual limits: each walk makes a table, and a test may
+// have thousands of walks.
+var pure = sync.OnceValue(func() map[string]function.Function {
+	s := &scope{env: &Env{}, limits: limits.Limits{}.Filled(), table: make(map[string]function.Function, 2*len(builtins)+2), own: templates}
+	s.addAll(true)
+	return s.table
+})
+
+// addAll adds the functions that are pure, or those that are not.
+func (s *scope) addAll(pure bool) {
+	all := shapes()
+	specs := make([]function.Spec, len(all))
+	for i, of := range all {
+		if of.builtin.pure() == pure {
+			specs[i] = of.spec
+			s.add(of, &specs[i])
+		}
+	}
 }
 
 func (s *scope) add(of shape, spec *function.Spec) {
@@ -48,7 +71,7 @@ func (s *scope) add(of shape, spec *function.Spec) {
 	s.table[of.core] = f
 }
 
-// shapes are those of all functions: each walk makes a table, and a test may have thousands of walks.
+// shapes are those of all functions.
 var shapes = sync.OnceValue(func() []shape {
 	all := make([]shape, 0, len(builtins))
 	for _, b := range builtins {
@@ -78,8 +101,10 @@ func Meant(name string) string { return meant(name, Names()) }
 // There is nothing to be said of an unknown name.
 func Pure(name string) bool {
 	b := builtins[strings.TrimPrefix(name, "core::")]
-	return b != nil && !b.impure && !b.observed && !b.world
+	return b != nil && b.pure()
 }
+
+func (b *builtin) pure() bool { return !b.impure && !b.observed && !b.world }
 
 // Fleeting reports whether a function gives another result in each run, for the same arguments and files. name may
 // begin with core::.

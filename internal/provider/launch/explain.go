@@ -40,17 +40,17 @@ func (p *process) reason(ctx context.Context, err error) string {
 	switch {
 	case !whole && p.stopped():
 		if trace := p.trace.String(); trace != "" {
-			return fmt.Sprintf("it ended (%s) without saying how it is to be reached. It wrote:\n\n%s\n", p.how, trace)
+			return fmt.Sprintf("it ended (%s) before it said how it can be reached. It wrote:\n\n%s\n", p.how, trace)
 		}
-		return fmt.Sprintf("it ended (%s) without saying how it is to be reached. It may be made for another system, or lack a library; what it wrote is in the log (TF_LOG=debug)", p.how)
+		return fmt.Sprintf("it ended (%s) before it said how it can be reached. It may be made for another system, or lack a library; what it wrote is in the log (TF_LOG=debug)", p.how)
 	case !whole:
-		return "it did not say in time how it is to be reached. What it wrote is in the log (TF_LOG=debug)"
+		return "it did not say in time how it can be reached. What it wrote is in the log (TF_LOG=debug)"
 	case len(fields) < 4 || !isNumber(fields[0]) || !isNumber(fields[1]):
 		return fmt.Sprintf("the first line it wrote is not a plugin's: %.100q. It may be another kind of program", line)
 	case fields[0] != "1":
-		return fmt.Sprintf("it speaks version %s of the handshake, and only version 1 is spoken here", fields[0])
+		return fmt.Sprintf("it speaks version %s of the handshake, and Lethe speaks only version 1", fields[0])
 	case fields[1] != "5" && fields[1] != "6":
-		return fmt.Sprintf("it speaks version %s of the provider protocol, and only versions 5 and 6 are spoken here. An older or newer version of the provider may fit", fields[1])
+		return fmt.Sprintf("it speaks version %s of the provider protocol, and Lethe speaks only versions 5 and 6. An older or newer version of the provider may fit", fields[1])
 	case len(fields) < 5 || fields[4] != "grpc":
 		return "it does not speak gRPC; the provider is too old"
 	}
@@ -74,7 +74,7 @@ func startFailure(err error) string {
 	case errors.Is(err, fs.ErrNotExist):
 		return "there is no such file, or the program that should run it is not there"
 	case errors.Is(err, fs.ErrPermission):
-		return "it may not be executed. Does the file have the right to it, and the file system?"
+		return "it may not be executed: look at the permissions of the file, and whether its file system is mounted noexec"
 	case foreign(err):
 		return "it is no program for this system and processor"
 	case errors.As(err, &path):

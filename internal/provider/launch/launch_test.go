@@ -96,14 +96,14 @@ func TestStandardInputIsEmpty(t *testing.T) {
 // Whatever a program does instead of starting, there is one sentence about it.
 func TestDoesNotStart(t *testing.T) {
 	for part, want := range map[string]string{
-		"exits":           "it ended (exit status 3) without saying how it is to be reached",
-		"exits well":      "it ended (exit status 0) without saying how it is to be reached",
-		"sleeps":          "it did not say in time how it is to be reached",
+		"exits":           "it ended (exit status 3) before it said how it can be reached",
+		"exits well":      "it ended (exit status 0) before it said how it can be reached",
+		"sleeps":          "it did not say in time how it can be reached",
 		"says hello":      `the first line it wrote is not a plugin's: "Usage: not a plugin"`,
 		"says nothing":    `the first line it wrote is not a plugin's: ""`,
 		"makes noise":     `the first line it wrote is not a plugin's: "noise noise`,
 		"handshake 2":     "it speaks version 2 of the handshake",
-		"protocol 4":      "it speaks version 4 of the provider protocol, and only versions 5 and 6 are spoken here",
+		"protocol 4":      "it speaks version 4 of the provider protocol, and Lethe speaks only versions 5 and 6",
 		"net/rpc":         "it does not speak gRPC",
 		"old":             "it does not speak gRPC",
 		"no address":      "unknown address type",

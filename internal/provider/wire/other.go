@@ -26,7 +26,7 @@ func (c *client) Open(ctx context.Context, r provider.OpenRequest) (provider.Ope
 		TypeName: r.Type, Config: toDynamic(r.Config), ClientCapabilities: capabilities(r.Allow),
 	}, r.Note)
 	if resp == nil {
-		ds[0].Detail += " If it was opened by then, it stays open: what is needed to close it was not answered."
+		ds[0].Detail += " If it was opened by then, it stays open: it cannot be closed without the answer that did not come."
 	}
 	return provider.OpenResponse{
 		Result:     fromDynamic(resp.GetResult()),

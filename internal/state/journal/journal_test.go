@@ -215,7 +215,7 @@ func TestMismatch(t *testing.T) {
 		want string
 	}{
 		{"no state", nil, "there is no state"},
-		{"other lineage", edited(func(e *state.Edit) { e.Head().Lineage = "other" }), `has the lineage "l", this has "other"`},
+		{"other lineage", edited(func(e *state.Edit) { e.Head().Lineage = "other" }), `has the lineage "l", and this one "other"`},
 		{"moved on", edited(func(e *state.Edit) { e.Head().Serial = 9 }), "about serial 4, and the state has serial 9"},
 		{"edited by hand", edited(func(e *state.Edit) { e.Put(object(t, "a.x"), nil) }), "the same serial 4, but was changed"},
 	} {

@@ -215,9 +215,9 @@ func (p *replay) mismatch(base *state.Snapshot) string {
 	case base == nil:
 		return fmt.Sprintf("it is about serial %d, and there is no state", h.Serial)
 	case h.Base == (state.Digest{}):
-		return fmt.Sprintf("there was none when it began, and now there is one of serial %d", base.Serial)
+		return fmt.Sprintf("there was no state when that run began, and now there is one with serial %d", base.Serial)
 	case h.Lineage != base.Lineage:
-		return fmt.Sprintf("that has the lineage %q, this has %q", h.Lineage, base.Lineage)
+		return fmt.Sprintf("that state has the lineage %q, and this one %q", h.Lineage, base.Lineage)
 	case h.Serial != base.Serial:
 		return fmt.Sprintf("it is about serial %d, and the state has serial %d", h.Serial, base.Serial)
 	}

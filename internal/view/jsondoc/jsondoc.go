@@ -1,6 +1,6 @@
 // Package jsondoc writes the JSON documents of commands, in the published formats of Terraform: what all of them have in
-// common (this file), and those about schemas and functions, which need nothing of what package view shows besides
-// (schemas.go).
+// common (this file, and value.go), and those about schemas and functions, which need nothing of what package view shows
+// besides (schemas.go).
 //
 // Documents are structs with json tags. Their long parts are sequences, so that one element at a time is held while a
 // document is written.

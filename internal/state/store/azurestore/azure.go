@@ -150,7 +150,7 @@ func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev st
 	case bloberror.HasCode(err, bloberror.ConditionNotMet, bloberror.BlobAlreadyExists):
 		return "", &store.StaleError{Workspace: workspace}
 	case isLeased(err):
-		return "", r.locked(ctx, workspace, errors.New("another has the lock of the state"))
+		return "", r.locked(ctx, workspace, errors.New("someone else holds the lock of the state"))
 	}
 	return versionOf(sum[:]), answered(err)
 }

@@ -252,7 +252,7 @@ func (r *remote) Break(ctx context.Context, workspace, id string) error {
 	}
 	err = r.remove(ctx, r.name(workspace, lockSuffix), generation)
 	if store.Refused(err, http.StatusPreconditionFailed) {
-		return &store.LockError{Err: errors.New("the lock was given back, and another has it")}
+		return &store.LockError{Err: errors.New("the lock was released, and someone else holds it now")}
 	}
 	return err
 }

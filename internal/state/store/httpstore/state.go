@@ -71,7 +71,7 @@ func (r *remote) put(ctx context.Context, data []byte, prev store.Version, id st
 	case store.Refused(err, http.StatusPreconditionFailed):
 		return "", stale
 	case store.Refused(err, http.StatusLocked, http.StatusConflict):
-		return "", lockError(err, errors.New("another has the lock of the state"))
+		return "", lockError(err, errors.New("someone else holds the lock of the state"))
 	case err != nil:
 		return "", failed(err, r.o.Update, r.o.Address)
 	}
