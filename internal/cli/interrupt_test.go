@@ -167,7 +167,7 @@ resource "playground_thing" "b" {
 }
 `)
 	code, out := p.run("apply", "-auto-approve")
-	if code != 1 || !strings.Contains(out, "rogue_thing.a may exist all the same") {
+	if code != 1 || !strings.Contains(out, "rogue_thing.a may exist nevertheless") {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
 	for range 2 { // a plan takes nothing in

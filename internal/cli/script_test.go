@@ -1,12 +1,14 @@
 package cli_test
 
 import (
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -43,6 +45,8 @@ func TestMain(m *testing.M) {
 type tidy struct{ *testing.M }
 
 func (m tidy) Run() int {
+	// Tests wait for processes, most of the time: of more than there are processors unless the command line says how many.
+	_ = flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0)))
 	code := m.M.Run()
 	if builtIn != "" {
 		os.RemoveAll(builtIn)

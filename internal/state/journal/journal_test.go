@@ -227,7 +227,7 @@ func TestMismatch(t *testing.T) {
 	}
 	first := filepath.Join(dir, "first")
 	create(t, first, nil, Options{})
-	if _, err := Recover(disk.OS, first, base, nil); err == nil || !strings.Contains(err.Error(), "there was none when it began") {
+	if _, err := Recover(disk.OS, first, base, nil); err == nil || !strings.Contains(err.Error(), "there was no state when that run began") {
 		t.Errorf("a state by now: %v", err)
 	}
 	for _, want := range []string{"j.aside-1", "j.aside-2"} {
