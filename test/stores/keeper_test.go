@@ -155,7 +155,7 @@ func TestKeeperInS3(t *testing.T) {
 		next := f.machine()
 		free(next)
 		out := next.run(0, "apply", "-auto-approve")
-		wants(t, out, "Recovered an interrupted run", "2 changes were taken into account", "1 added, 1 changed, 0 destroyed")
+		wants(t, out, "Recovered an interrupted run", "2 changes were recovered", "1 added, 1 changed, 0 destroyed")
 		if strings.Contains(out, "Outcome unknown") {
 			t.Errorf("what the keeper recorded is not known:\n%s", out)
 		}
@@ -177,7 +177,7 @@ func TestKeeperInS3(t *testing.T) {
 		gone(t, keeper)
 		check(t, os.RemoveAll(u.dir))
 		out := f.machine().run(0, "apply", "-auto-approve")
-		wants(t, out, "Recovered an interrupted run", "1 change was taken into account", "0 added, 1 changed, 0 destroyed")
+		wants(t, out, "Recovered an interrupted run", "1 change was recovered", "0 added, 1 changed, 0 destroyed")
 		none(t, url)
 	})
 	t.Run("both lost", func(t *testing.T) {
@@ -191,7 +191,7 @@ func TestKeeperInS3(t *testing.T) {
 		check(t, os.RemoveAll(u.dir))
 		next := f.machine()
 		free(next)
-		wants(t, next.run(0, "plan"), "Recovered an interrupted run", "1 change was taken into account", `playground_thing.late: the outcome of "create" is unknown`)
+		wants(t, next.run(0, "plan"), "Recovered an interrupted run", "1 change was recovered", `playground_thing.late: the outcome of "create" is unknown`)
 	})
 	b.Lock()
 	defer b.Unlock()

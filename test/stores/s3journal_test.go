@@ -250,7 +250,7 @@ func testLostRunner(t *testing.T, ours, url string, _ *bucket) {
 			}
 			next := runner(t, ours, p, "")
 			unlocked(next)
-			wants(t, next.run(0, "plan", "-var", "v=1"), "Recovered an interrupted run", "4 changes were taken into account", "terraform_data.last is tainted")
+			wants(t, next.run(0, "plan", "-var", "v=1"), "Recovered an interrupted run", "4 changes were recovered", "terraform_data.last is tainted")
 			if len(journals(t, url)) == 0 {
 				t.Error("a plan removes the journal")
 			}
@@ -304,7 +304,7 @@ func testLostMovedOn(t *testing.T, ours, url string, _ *bucket) {
 	without.run(0, "apply", "-auto-approve", "-var", "v=3", "-target=terraform_data.first[0]")
 	next := runner(t, ours, on, "")
 	out := next.run(0, "apply", "-auto-approve", "-var", "v=2", "-target=terraform_data.first")
-	wants(t, out, "Recovered an interrupted run", "3 changes were taken into account", "Changes not taken in", "terraform_data.first[0]", "0 added, 1 changed, 0 destroyed")
+	wants(t, out, "Recovered an interrupted run", "3 changes were recovered", "Changes not recovered", "terraform_data.first[0]", "0 added, 1 changed, 0 destroyed")
 	none(t, url)
 	if aside, _ := filepath.Glob(filepath.Join(next.dir, ".terraform", "*.aside-*")); len(aside) != 1 {
 		t.Errorf("put aside is %s", aside)
@@ -316,7 +316,7 @@ func testLostMovedOn(t *testing.T, ours, url string, _ *bucket) {
 	lose(runner(t, ours, on, ""), url, "4")
 	unlocked(without)
 	without.run(0, "destroy", "-auto-approve", "-var", "v=1")
-	wants(t, next.run(0, "apply", "-auto-approve", "-var", "v=1"), "Changes not taken in")
+	wants(t, next.run(0, "apply", "-auto-approve", "-var", "v=1"), "Changes not recovered")
 	none(t, url)
 }
 

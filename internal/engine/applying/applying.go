@@ -93,7 +93,9 @@ func (a *applier) recordMoves() {
 		}
 	}
 	if len(changed) > 0 {
+		a.records.given()
 		a.req.Journal.Later(func(err error) {
+			defer a.records.written()
 			if err != nil {
 				a.lost(err)
 			}
