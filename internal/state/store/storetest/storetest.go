@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"sync"
@@ -168,7 +169,11 @@ func (s *suite) putGet() {
 	if data, seen = s.get(a, store.Default); !bytes.Equal(data, state(2)) || seen != v2 || v2 == v {
 		s.Fatalf("%q of version %q, put as %q", data, seen, v2)
 	}
-	large := append(state(3), bytes.Repeat([]byte(" "), 3<<20)...)
+	size := 3 << 20
+	if os.Getenv("LETHE_LONG") != "" {
+		size = 50 << 20
+	}
+	large := append(state(3), bytes.Repeat([]byte(" "), size)...)
 	s.put(a, store.Default, large, v2)
 	if data, _ = s.get(b, store.Default); !bytes.Equal(data, large) {
 		s.Fatalf("%d bytes came back of %d", len(data), len(large))
