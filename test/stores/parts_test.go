@@ -383,7 +383,7 @@ func (s *shop) connection() {
 	if err := cmd.Wait(); err == nil {
 		s.Errorf("it overwrote what another wrote:\n%s", out)
 	}
-	s.says(out.String(), "Failed to save state", "The journal beside the state still has everything")
+	s.says(out.String(), "Failed to save state", "Everything that was done is in the journal beside the state")
 	s.says(a.run(0, args("1", "z")...), "Changes not recovered")
 	s.whole()
 }
