@@ -77,10 +77,7 @@ func TestS3GatewayJournal(t *testing.T) {
 	f := newFleet(t, s3Place(url, "net/a", journalOn))
 	u := f.machine()
 	cmd, keeper := f.making(u, "1500ms")
-	check(t, cmd.Process.Kill())
-	_ = cmd.Wait()
-	gone(t, keeper)
-	check(t, os.RemoveAll(u.dir))
+	loseWith(u, cmd, keeper)
 	if left() < 2 {
 		t.Errorf("there are %d objects of a journal", left())
 	}

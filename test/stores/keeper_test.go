@@ -116,6 +116,15 @@ func child(of int, last string) int {
 	return 0
 }
 
+// loseWith kills an engine and, once its keeper is over, takes the machine away that they ran on.
+func loseWith(u *directory, cmd *exec.Cmd, keeper int) {
+	u.Helper()
+	check(u.T, cmd.Process.Kill())
+	_ = cmd.Wait()
+	gone(u.T, keeper)
+	check(u.T, os.RemoveAll(u.dir))
+}
+
 // gone waits until a process has ended.
 func gone(t *testing.T, id int) {
 	t.Helper()
@@ -148,10 +157,7 @@ func TestKeeperInS3(t *testing.T) {
 		f := newFleet(t, s3Place(url, "a", journalOn))
 		u := f.machine()
 		cmd, keeper := f.making(u, "1500ms")
-		check(t, cmd.Process.Kill())
-		_ = cmd.Wait()
-		gone(t, keeper)
-		check(t, os.RemoveAll(u.dir))
+		loseWith(u, cmd, keeper)
 		next := f.machine()
 		free(next)
 		out := next.run(0, "apply", "-auto-approve")
@@ -185,10 +191,7 @@ func TestKeeperInS3(t *testing.T) {
 		u := f.machine()
 		cmd, keeper := f.making(u, "1h")
 		check(t, syscall.Kill(keeper, syscall.SIGKILL))
-		check(t, cmd.Process.Kill())
-		_ = cmd.Wait()
-		gone(t, keeper)
-		check(t, os.RemoveAll(u.dir))
+		loseWith(u, cmd, keeper)
 		next := f.machine()
 		free(next)
 		wants(t, next.run(0, "plan"), "Recovered an interrupted run", "1 change was recovered", `playground_thing.late: the outcome of "create" is unknown`)

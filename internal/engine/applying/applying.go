@@ -88,18 +88,12 @@ func (a *applier) recordMoves() {
 		for _, o := range []addr.Object{c.Was, c.Object} {
 			if !seen[o] {
 				seen[o] = true
-				changed = append(changed, journal.Change{Object: o, Entry: a.hosts.Hosted(o, a.edit.Get(o))})
+				changed = append(changed, journal.Change{Object: o, Entry: a.edit.Get(o)})
 			}
 		}
 	}
 	if len(changed) > 0 {
-		a.records.given()
-		a.req.Journal.Later(func(err error) {
-			defer a.records.written()
-			if err != nil {
-				a.lost(err)
-			}
-		}, 0, changed...)
+		(&step{a: a, run: a.run, records: &stepRecords{}}).write(0, changed...)
 	}
 }
 

@@ -2,7 +2,6 @@ package planning
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -90,8 +89,7 @@ func (x *instance) deposed(id string) bool {
 		return false
 	}
 	for o, e := range r.Objects() {
-		var has struct{ ID string }
-		if o.IsDeposed() && o.Instance == x.inst && json.Unmarshal(e.Attrs, &has) == nil && has.ID == id && id != "" {
+		if o.IsDeposed() && o.Instance == x.inst && id != "" && e.ID() == id {
 			return true
 		}
 	}
