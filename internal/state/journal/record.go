@@ -144,13 +144,13 @@ type overJSON struct {
 }
 
 // entryDigest tells entries of an object apart; zero where there is none. What they depend on has no part in it: a state
-// lists that with what other objects lead to.
+// lists that with what other objects lead to. Nor has the provider: a state has one for all instances of a resource.
 func entryDigest(o addr.Object, e *state.Entry) state.Digest {
 	if e == nil {
 		return state.Digest{}
 	}
 	bare := *e
-	bare.Recorded = nil
+	bare.Recorded, bare.Provider = nil, addr.ProviderInstance{}
 	for _, text := range []*[]byte{&bare.Attrs, &bare.Identity, &bare.Extra} { // states have them with white space
 		if *text != nil {
 			*text = jsontext.AppendCompact(nil, *text)
