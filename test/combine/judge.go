@@ -462,6 +462,17 @@ func (m *Module) landed(addr string) string {
 	return addr
 }
 
+var circular = regexp.MustCompile(`depend on each other in a circle, which no configuration can: \[(.*?)\]`)
+
+// circle is whether users were told that two resources have no order: moves can bring that about, since a state names
+// resources, and an object may move to one that it depended on.
+func (j *judgement) circle(a, b string) bool {
+	return slices.ContainsFunc(j.o.Invocations, func(i *Invocation) bool {
+		told := circular.FindStringSubmatch(i.Out)
+		return told != nil && slices.Contains(strings.Fields(told[1]), a) && slices.Contains(strings.Fields(told[1]), b)
+	})
+}
+
 // order: what depends on something is made after it, and goes before it. A state names resources where
 // it depends on one of their instances perhaps: the others may come and go when they will.
 func (j *judgement) order() {
@@ -503,7 +514,7 @@ func (j *judgement) order() {
 		s.managed(func(r *StateResource, i *StateInstance) {
 			id := i.id()
 			for _, d := range i.Dependencies {
-				if j.st.Config.landed(d) == was[id] {
+				if j.st.Config.landed(d) == was[id] || j.circle(j.st.Config.landed(d), was[id]) {
 					continue // instances of one resource have no order
 				}
 				if a := made[id]; s == j.o.After && a.End > 0 && all(byAddr[d], func(on string) bool { return made[on].End > a.Begin }) {

@@ -1,6 +1,7 @@
 package applying
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 
@@ -15,26 +16,19 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/journal"
 )
 
-// note is what a record of a call needs and the answer has not: objects as they are written in journals.
-type note struct {
-	Stored json.RawMessage // the entry, as far as it is known before the answer
-	Prior  json.RawMessage // what was there; "gone" for nothing
-	Old    json.RawMessage `json:",omitempty"` // the deposed object that is current again if a create comes to nothing
-}
-
-// noted gives what goes with a call, for another process that makes its record should this one be lost.
+// noted gives what goes with a call, for another process that makes its record should this one be lost: what the
+// record needs and the answer has not. It is objects as journals have them, one after the other: the entry, as far as
+// it is known before the answer; what was there, "gone" for nothing; and the deposed object that is current again if a
+// create comes to nothing, if there is one.
 func (x *step) noted(op journal.Op, o addr.Object, stored, prior *state.Entry, old addr.Object) provider.Note {
 	return provider.Note{Call: uint64(op), Rest: func() []byte {
 		stored.Attrs = []byte("{}")
-		n := note{state.AppendObject(nil, o, x.a.hosts.Hosted(o, stored)), state.AppendObject(nil, o, prior), nil}
+		note := state.AppendObject(nil, o, x.a.hosts.Hosted(o, stored))
+		note = state.AppendObject(note, o, prior)
 		if old != (addr.Object{}) {
-			n.Old = state.AppendObject(nil, old, x.a.entry(old))
+			note = state.AppendObject(note, old, x.a.entry(old))
 		}
-		text, err := json.Marshal(n)
-		if err != nil {
-			panic(err) // there is nothing in it that cannot be written
-		}
-		return text
+		return note
 	}}
 }
 
@@ -47,18 +41,25 @@ type Late struct {
 // Record makes the record of a call that changed something: that which the lost process would have made. It reports
 // false where it cannot tell what to record, or must not: the outcome of the call is unknown then, and named.
 func (l Late) Record(ctx context.Context, noted, request, answer []byte) (changed []journal.Change, ok bool) {
-	var n note
-	var p state.ObjectParser
-	err := json.Unmarshal(noted, &n)
+	var note []json.RawMessage
+	in := json.NewDecoder(bytes.NewReader(noted))
+	for in.More() {
+		var object json.RawMessage
+		if in.Decode(&object) != nil {
+			return nil, false
+		}
+		note = append(note, object)
+	}
 	call, bad := wire.ReadChange(request, answer)
-	if err != nil || bad != nil {
+	if len(note) < 2 || bad != nil {
 		return nil, false
 	}
-	o, stored, err := p.Parse(n.Stored)
+	var p state.ObjectParser
+	o, stored, err := p.Parse(note[0])
 	if err != nil {
 		return nil, false
 	}
-	_, prior, err := p.Parse(n.Prior)
+	_, prior, err := p.Parse(note[1])
 	if err != nil {
 		return nil, false
 	}
@@ -68,10 +69,10 @@ func (l Late) Record(ctx context.Context, noted, request, answer []byte) (change
 	}
 	t.Type.Meta = call.Request.Meta
 	entry, ok := t.Late(ctx, call.Request, call.Response, call.Diags, stored, prior)
-	if entry != nil || n.Old == nil {
+	if entry != nil || len(note) == 2 {
 		return []journal.Change{{Object: o, Entry: entry}}, ok
 	}
-	old, before, err := p.Parse(n.Old)
+	old, before, err := p.Parse(note[2])
 	return restored(o, old, before), ok && err == nil
 }
 

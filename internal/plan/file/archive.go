@@ -43,33 +43,46 @@ func newArchive(when time.Time) *archive {
 	return a
 }
 
-// add writes a member.
-func (a *archive) add(name string, data []byte) {
-	if a.total += len(data); a.total > maxTotal && a.err == nil {
+// add writes a member, which is given in parts.
+func (a *archive) add(name string, parts ...[]byte) {
+	h := &zip.FileHeader{Name: name, Method: zip.Deflate}
+	size := 0
+	for _, p := range parts {
+		size, h.CRC32 = size+len(p), crc32.Update(h.CRC32, crc32.IEEETable, p)
+	}
+	if a.total += size; a.total > maxTotal && a.err == nil {
 		a.err = fmt.Errorf("the plan is too large to be saved: more than %d bytes", maxTotal)
 	}
 	if a.err != nil {
 		return
 	}
-	h := &zip.FileHeader{Name: name, Method: zip.Deflate}
 	if !a.when.IsZero() {
 		h.Modified = a.when
 	}
-	packed := deflate(data)
-	if len(packed) >= len(data) || tooDense(uint64(len(packed)), uint64(len(data))) {
-		packed, h.Method = data, zip.Store
+	packed := deflate(parts)
+	stored := [][]byte{packed}
+	if len(packed) >= size || tooDense(uint64(len(packed)), uint64(size)) {
+		stored, h.Method = parts, zip.Store
 	}
-	h.CRC32, h.CompressedSize64, h.UncompressedSize64 = crc32.ChecksumIEEE(data), uint64(len(packed)), uint64(len(data))
+	for _, p := range stored {
+		h.CompressedSize64 += uint64(len(p))
+	}
+	h.UncompressedSize64 = uint64(size)
 	var w io.Writer
-	if w, a.err = a.zip.CreateRaw(h); a.err == nil {
-		_, a.err = w.Write(packed)
+	w, a.err = a.zip.CreateRaw(h)
+	for _, p := range stored {
+		if a.err == nil {
+			_, a.err = w.Write(p)
+		}
 	}
 }
 
-func deflate(data []byte) []byte {
+func deflate(parts [][]byte) []byte {
 	var b bytes.Buffer
 	w, _ := flate.NewWriter(&b, flate.BestSpeed) // fails only for levels that do not exist
-	w.Write(data)                                // a buffer takes everything
+	for _, p := range parts {
+		w.Write(p) // a buffer takes everything
+	}
 	w.Close()
 	return b.Bytes()
 }
@@ -146,14 +159,15 @@ type ConfigModule struct {
 
 // Titles of what can be wrong with a saved plan.
 const (
-	badProgram  = "Unsupported plan file"
-	stale       = "Saved plan is stale"
-	wrongPlace  = "Saved plan is for another workspace"
-	memberPlan  = "tfplan"
-	memberState = "tfstate"
-	memberPrev  = "tfstate-prev"
-	memberList  = "tfconfig/modules.json"
-	memberLock  = ".terraform.lock.hcl"
-	configDir   = "tfconfig/m-"
-	schemaDir   = "schemas/"
+	badProgram   = "Unsupported plan file"
+	stale        = "Saved plan is stale"
+	wrongPlace   = "Saved plan is for another workspace"
+	memberPlan   = "tfplan"
+	memberValues = "values"
+	memberState  = "tfstate"
+	memberPrev   = "tfstate-prev"
+	memberList   = "tfconfig/modules.json"
+	memberLock   = ".terraform.lock.hcl"
+	configDir    = "tfconfig/m-"
+	schemaDir    = "schemas/"
 )

@@ -17,8 +17,8 @@ import (
 
 // The body of the member tfplan, after the first line, is JSON: a head with the fields of plan.Plan
 // under their names in Go, except those that a structure below has under the same name, and then one
-// object for each change. The two states are members of the archive. A change of what is written
-// here raises format, the version.
+// object for each change. What is in values is the member values, since JSON would need each several times in
+// memory. The two states are members of the archive. A change of what is written here raises format, the version.
 
 // head is what comes first.
 type head struct {
@@ -58,8 +58,8 @@ type relevant struct {
 // them. The zero value is NilVal.
 type value struct {
 	Type      int      // a number for its type, from 1
-	Of        cty.Type `json:",omitzero"` // the type, where it first occurs
-	Data      []byte   `json:",omitempty"`
+	Of        cty.Type `json:",omitzero"`  // the type, where it first occurs
+	At, Size  int      `json:",omitzero"`  // where it is in the member values, in bytes
 	Sensitive paths    `json:",omitempty"` // there is no other mark in a saved plan
 }
 
@@ -94,11 +94,13 @@ type encoder struct {
 	codecs []schema.Codec
 	number map[string]int // of types, by their JSON form
 	last   int            // the number of the type used last: values of one type mostly come together
+	values [][]byte       // the member values, in parts
+	size   int            // of all parts
 	err    error
 }
 
-// encode appends the body of a plan.
-func encode(out *bytes.Buffer, p *plan.Plan) error {
+// encode appends the body of a plan, and gives what the member values has, in parts.
+func encode(out *bytes.Buffer, p *plan.Plan) (values [][]byte, err error) {
 	e := &encoder{plan: p, number: map[string]int{}}
 	h := head{
 		Plan:    *p,
@@ -128,7 +130,7 @@ func encode(out *bytes.Buffer, p *plan.Plan) error {
 			}
 		}
 	}
-	return e.err
+	return e.values, e.err
 }
 
 // fail keeps the first error and says what it is about.
@@ -198,7 +200,10 @@ func (e *encoder) raw(about string, v cty.Value) value {
 	}
 	d, err := e.typed(v.Type())
 	if err == nil {
-		d.Data, err = e.codecs[d.Type-1].Encode(v)
+		var data []byte
+		data, err = e.codecs[d.Type-1].Encode(v)
+		d.At, d.Size = e.size, len(data)
+		e.values, e.size = append(e.values, data), e.size+len(data)
 	}
 	e.fail(about, err)
 	return d
@@ -227,18 +232,19 @@ func (e *encoder) typed(ty cty.Type) (value, error) {
 type decoder struct {
 	plan   *plan.Plan
 	in     *json.Decoder
+	values []byte // the member
 	codecs []schema.Codec
 	err    error
 }
 
-// decode reads the body into a plan that has its states already.
-func decode(body []byte, p *plan.Plan) (err error) {
+// decode reads the body, with the member values, into a plan that has its states already.
+func decode(body, values []byte, p *plan.Plan) (err error) {
 	defer func() {
 		if x := recover(); x != nil { // from package cty, should it find a value impossible
 			err = errors.New("its values contradict each other")
 		}
 	}()
-	d := &decoder{plan: p, in: json.NewDecoder(bytes.NewReader(body))}
+	d := &decoder{plan: p, in: json.NewDecoder(bytes.NewReader(body)), values: values}
 	d.in.DisallowUnknownFields()
 	var h head
 	if err := d.in.Decode(&h); err != nil {
@@ -354,7 +360,11 @@ func (d *decoder) raw(v value) cty.Value {
 		d.fail(errors.New("a type is missing"))
 		return cty.NilVal
 	}
-	out, err := d.codecs[v.Type-1].Decode(v.Data)
+	if v.At < 0 || v.Size < 0 || v.Size > len(d.values) || v.At > len(d.values)-v.Size {
+		d.fail(fmt.Errorf("a value is missing from the member %q", memberValues))
+		return cty.NilVal
+	}
+	out, err := d.codecs[v.Type-1].Decode(d.values[v.At : v.At+v.Size])
 	d.fail(err)
 	return out
 }

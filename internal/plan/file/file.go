@@ -4,6 +4,7 @@
 // recognise plans by them:
 //
 //	tfplan                  the plan itself, as JSON (body.go)
+//	values                  the values in it, as MessagePack, one after the other
 //	tfstate                 the refreshed state, format v4
 //	tfstate-prev            the state as it was before
 //	tfconfig/modules.json   the modules of the configuration
@@ -42,10 +43,12 @@ import (
 func Write(w io.Writer, c *Contents, key []byte) error {
 	a := newArchive(c.Plan.Timestamp)
 	body := bytes.NewBufferString(firstLine(c.Version))
-	if err := encode(body, c.Plan); err != nil {
+	values, err := encode(body, c.Plan)
+	if err != nil {
 		return err
 	}
 	a.add(memberPlan, body.Bytes())
+	a.add(memberValues, values...)
 	now, err := c.Plan.Refreshed.Direct()
 	if err != nil {
 		return err
@@ -100,7 +103,7 @@ func read(data, key []byte, bag *diag.Bag) (*Contents, *diag.Diagnostic) {
 		return nil, nil
 	}
 	c.Plan = &plan.Plan{Previous: prev, Refreshed: now}
-	if err := decode(m.data[memberPlan][start:], c.Plan); err != nil {
+	if err := decode(m.data[memberPlan][start:], m.data[memberValues], c.Plan); err != nil {
 		return nil, broken("its member %q cannot be read: %s", memberPlan, err)
 	}
 	if c.Config, d = m.config(); d != nil {

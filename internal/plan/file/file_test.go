@@ -241,7 +241,7 @@ func TestMembers(t *testing.T) {
 	for _, f := range z.File {
 		names = append(names, f.Name)
 	}
-	want := []string{"tfplan", "tfstate", "tfstate-prev", "tfconfig/modules.json", "tfconfig/m-/main.tf", "tfconfig/m-/x.tf", "tfconfig/m-m/main.tf", ".terraform.lock.hcl",
+	want := []string{"tfplan", "values", "tfstate", "tfstate-prev", "tfconfig/modules.json", "tfconfig/m-/main.tf", "tfconfig/m-/x.tf", "tfconfig/m-m/main.tf", ".terraform.lock.hcl",
 		"schemas/example.com/acme/kv", "schemas/registry.opentofu.org/hashicorp/time"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)
@@ -401,8 +401,8 @@ func TestRefused(t *testing.T) {
 		{"another archive", sealed(t, member{"main.tf", "x"}), `has no member "tfplan"`},
 		{"a plan of a peer", with(t, member{"tfplan", "\x08\x03\x12\x05hello"}), "Unsupported plan file; The file is a saved plan of another program"},
 		{"an empty plan", with(t, member{"tfplan", ""}), "a saved plan of another program"},
-		{"a newer format", with(t, member{"tfplan", "lethe plan v6 1.13.0\nxyz"}), "made by Lethe v1.13.0, in version 6 of the plan format; this version of Lethe knows version 5. Use the version of Lethe that made the plan, or make a new plan."},
-		{"an older format", with(t, member{"tfplan", "lethe plan v2 1.12.0\n\x00\x05"}), "made by Lethe v1.12.0, in version 2 of the plan format; this version of Lethe knows version 5."},
+		{"a newer format", with(t, member{"tfplan", "lethe plan v7 1.13.0\nxyz"}), "made by Lethe v1.13.0, in version 7 of the plan format; this version of Lethe knows version 6. Use the version of Lethe that made the plan, or make a new plan."},
+		{"an older format", with(t, member{"tfplan", "lethe plan v2 1.12.0\n\x00\x05"}), "made by Lethe v1.12.0, in version 2 of the plan format; this version of Lethe knows version 6."},
 		{"half a first line", with(t, member{"tfplan", "lethe plan v4 1.12.0"}), "begins in a way that makes no sense"},
 		{"no program", with(t, member{"tfplan", "lethe plan v4\nx"}), "begins in a way that makes no sense"},
 		{"no seal", plain.Bytes(), "does not end as saved plans do"},
@@ -414,7 +414,9 @@ func TestRefused(t *testing.T) {
 		{"an unknown action", with(t, member{"tfplan", firstLine("1.12.0") + `{"Outputs":[{"Action":"x"}]}`}), `"x" is not an action`},
 		{"an unknown field", with(t, member{"tfplan", firstLine("1.12.0") + `{"Later":1}`}), `unknown field "Later"`},
 		{"an unknown type", with(t, member{"tfplan", firstLine("1.12.0") + `{"Outputs":[{"After":{"Type":1}}]}`}), "a type is missing"},
-		{"half a value", with(t, member{"tfplan", firstLine("1.12.0") + `{"Outputs":[{"After":{"Type":1,"Of":"string","Data":"pQ=="}}]}`}), "a string is required"},
+		{"half a value", with(t, member{"tfplan", firstLine("1.12.0") + `{"Outputs":[{"After":{"Type":1,"Of":"string","Size":1}}]}`}, member{"values", "\xa5"}), "a string is required"},
+		{"a value too few", with(t, member{"tfplan", firstLine("1.12.0") + `{"Outputs":[{"After":{"Type":1,"Of":"string","At":1,"Size":1}}]}`}, member{"values", "\xa5"}), `a value is missing from the member "values"`},
+		{"a value before all", with(t, member{"tfplan", firstLine("1.12.0") + `{"Outputs":[{"After":{"Type":1,"Of":"string","At":-1,"Size":1}}]}`}, member{"values", "\xa5"}), `a value is missing from the member "values"`},
 		{"an address that is none", with(t, member{"tfplan", firstLine("1.12.0") + `{"Changes":1}{"Object":"a b"}`}), "is not a valid resource address"},
 		{"no state", with(t, member{"tfstate", "-"}), `member "tfstate" is missing`},
 		{"no previous state", with(t, member{"tfstate-prev", "-"}), `member "tfstate-prev" is missing`},
@@ -443,6 +445,7 @@ func bomb(t testing.TB, method uint16, data []byte, packed, size uint64) []byte 
 	var b bytes.Buffer
 	a := newArchive(time.Time{})
 	a.add(memberPlan, []byte(firstLine("1.12.0")))
+	a.add(memberValues)
 	for _, name := range []string{memberState, memberPrev, memberList, memberLock} {
 		w, err := a.zip.CreateRaw(&zip.FileHeader{Name: name, Method: method, CompressedSize64: packed, UncompressedSize64: size})
 		if err != nil {
@@ -457,9 +460,9 @@ func bomb(t testing.TB, method uint16, data []byte, packed, size uint64) []byte 
 }
 
 func TestBombs(t *testing.T) {
-	zeros := deflate(make([]byte, 100_000))
+	zeros := deflate([][]byte{make([]byte, 100_000)})
 	letters := []byte(strings.Repeat("0123456789abcdef-", 1000))
-	dense := deflate(letters[:4000])
+	dense := deflate([][]byte{letters[:4000]})
 	for _, c := range []struct {
 		what string
 		data []byte

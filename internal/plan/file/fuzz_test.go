@@ -11,36 +11,37 @@ import (
 	"pgregory.net/rapid"
 )
 
-// FuzzBody reads bodies. What can be read can be written, and reads the same again.
+// FuzzBody reads bodies and values. What can be read can be written, and reads the same again.
 func FuzzBody(f *testing.F) {
 	c := full(f)
-	encode := func(p *plan.Plan) ([]byte, error) {
+	encode := func(p *plan.Plan) (body, values []byte, err error) {
 		var b bytes.Buffer
-		err := encode(&b, p)
-		return b.Bytes(), err
+		parts, err := encode(&b, p)
+		return b.Bytes(), bytes.Join(parts, nil), err
 	}
-	body, err := encode(c.Plan)
+	body, values, err := encode(c.Plan)
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(body)
-	f.Add(body[:len(body)/2])
-	empty, _ := encode(&plan.Plan{})
-	f.Add(empty)
-	f.Fuzz(func(t *testing.T, body []byte) {
+	f.Add(body, values)
+	f.Add(body[:len(body)/2], values)
+	f.Add(body, values[1:])
+	empty, _, _ := encode(&plan.Plan{})
+	f.Add(empty, values)
+	f.Fuzz(func(t *testing.T, body, values []byte) {
 		p := &plan.Plan{Previous: c.Plan.Previous, Refreshed: c.Plan.Refreshed}
-		if decode(body, p) != nil {
+		if decode(body, values, p) != nil {
 			return
 		}
-		once, err := encode(p)
+		once, had, err := encode(p)
 		if err != nil {
 			t.Fatalf("what was read cannot be written: %v", err)
 		}
 		q := &plan.Plan{Previous: c.Plan.Previous, Refreshed: c.Plan.Refreshed}
-		if err := decode(once, q); err != nil {
+		if err := decode(once, had, q); err != nil {
 			t.Fatalf("what was written cannot be read: %v", err)
 		}
-		if twice, _ := encode(q); !bytes.Equal(once, twice) {
+		if twice, have, _ := encode(q); !bytes.Equal(once, twice) || !bytes.Equal(had, have) {
 			t.Fatalf("written differently:\n%s", cmp.Diff(p, q, same))
 		}
 	})
@@ -71,7 +72,7 @@ func TestValues(t *testing.T) {
 		if w.err != nil {
 			t.Fatal(w.err)
 		}
-		r := &decoder{}
+		r := &decoder{values: bytes.Join(w.values, nil)}
 		if back := r.raw(written); r.err != nil || !back.RawEquals(v) {
 			t.Fatalf("%#v came back as %#v, %v", v, back, r.err)
 		}

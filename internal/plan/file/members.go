@@ -46,7 +46,7 @@ func open(r io.ReaderAt, size int64) (*members, *diag.Diagnostic) {
 }
 
 // format is the version of what body.go says.
-const format = "5"
+const format = "6"
 
 // firstLine begins the member tfplan. The rest of it is what body.go says.
 func firstLine(program string) string { return "lethe plan v" + format + " " + program + "\n" }
@@ -81,7 +81,7 @@ func (m *members) header() (*Contents, int, *diag.Diagnostic) {
 
 // inflate reads all members, within limits.
 func (m *members) inflate() *diag.Diagnostic {
-	for _, name := range []string{memberState, memberPrev, memberList, memberLock} {
+	for _, name := range []string{memberValues, memberState, memberPrev, memberList, memberLock} {
 		if m.files[name] == nil {
 			return broken("its member %q is missing", name)
 		}
@@ -139,7 +139,7 @@ func (m *members) config() ([]ConfigModule, *diag.Diagnostic) {
 	}
 	for _, name := range m.order {
 		switch name {
-		case memberPlan, memberState, memberPrev, memberList, memberLock:
+		case memberPlan, memberValues, memberState, memberPrev, memberList, memberLock:
 			continue
 		}
 		if strings.HasPrefix(name, schemaDir) {

@@ -365,11 +365,12 @@ func TestNoProcess(t *testing.T) {
 // Requests are read as they were written, and no bytes are too few.
 func FuzzRequest(f *testing.F) {
 	r := request{provider: 7, op: 9, method: "/tfplugin6.Provider/ReadResource", note: []byte("note"), body: []byte("body")}
-	f.Add(append(r.head(), r.body...))
+	whole := func(r request) string { return string(r.head()) + string(r.note) + string(r.body) }
+	f.Add([]byte(whole(r)))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, ok := readRequest(data)
-		if ok && string(append(r.head(), r.body...)) != string(data) {
-			t.Errorf("%q is not %q", append(r.head(), r.body...), data)
+		if ok && whole(r) != string(data) {
+			t.Errorf("%q is not %q", whole(r), data)
 		}
 		field(data, 1)
 		hasError(data)

@@ -57,14 +57,14 @@ type request struct {
 
 const requestHead = 4 + 8 + 1 + 4
 
-// head is all but the body.
+// head is what comes before the note.
 func (r *request) head() []byte {
-	b := make([]byte, 0, requestHead+len(r.method)+len(r.note))
+	b := make([]byte, 0, requestHead+len(r.method))
 	b = binary.LittleEndian.AppendUint32(b, r.provider)
 	b = binary.LittleEndian.AppendUint64(b, uint64(r.op))
 	b = append(b, byte(len(r.method)))
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(r.note)))
-	return append(append(b, r.method...), r.note...)
+	return append(b, r.method...)
 }
 
 func readRequest(b []byte) (r request, ok bool) {
@@ -84,12 +84,17 @@ type link struct {
 	conn net.Conn
 
 	mu         sync.Mutex
+	full       net.Buffers // what is to be written before out: long parts as they are, and what is between them
 	out, spare []byte
 	writing    bool
 	err        error
 }
 
-// send sends a frame. What cannot be sent is of no use: reading ends, too, and that is where it is noticed.
+// long is the size of a part that is not copied.
+const long = 64 << 10
+
+// send sends a frame. Nobody may write to its parts any more. What cannot be sent is of no use: reading ends, too,
+// and that is where it is noticed.
 func (l *link) send(k kind, number uint32, parts ...[]byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -113,22 +118,29 @@ func (l *link) add(k kind, number uint32, parts [][]byte) {
 	l.out = append(l.out, byte(k))
 	l.out = binary.LittleEndian.AppendUint32(l.out, number)
 	for _, p := range parts {
-		l.out = append(l.out, p...)
+		if len(p) < long {
+			l.out = append(l.out, p...)
+			continue
+		}
+		l.full, l.out = append(l.full, l.out, p), nil
 	}
 }
 
-// flush writes what is in out, unless another caller does already. The caller holds the lock, which is not held while
+// flush writes what is in full and out, unless another caller does already. The caller holds the lock, which is not held while
 // writing.
 func (l *link) flush() {
 	if l.writing {
 		return
 	}
 	l.writing = true
-	for len(l.out) > 0 && l.err == nil {
-		b := l.out
-		l.out = l.spare[:0]
+	for len(l.full)+len(l.out) > 0 && l.err == nil {
+		full, b := l.full, l.out
+		l.full, l.out = nil, l.spare[:0]
 		l.mu.Unlock()
-		_, err := l.conn.Write(b)
+		_, err := full.WriteTo(l.conn)
+		if err == nil && len(b) > 0 {
+			_, err = l.conn.Write(b)
+		}
 		l.mu.Lock()
 		if l.spare = b[:0]; cap(b) > 1<<20 {
 			l.spare = nil

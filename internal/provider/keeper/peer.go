@@ -255,7 +255,7 @@ func (c *conn) Invoke(ctx context.Context, method string, asked, answer any, opt
 	if err != nil {
 		return err
 	}
-	c.keeper.link.send(callFrame, number, r.head(), r.body)
+	c.keeper.link.send(callFrame, number, r.head(), r.note, r.body)
 	got, err := c.keeper.await(ctx, number, w)
 	if err != nil {
 		return err
