@@ -531,7 +531,7 @@ func (j *judgement) order() {
 			continue
 		}
 		for _, user := range strings.Fields(strings.TrimPrefix(c.Note, "used by ")) {
-			if g, ok := gone[user]; ok && g.Begin > c.End && c.Error == "" && was[c.ID] != was[user] {
+			if g, ok := gone[user]; ok && g.Begin > c.End && c.Error == "" && was[c.ID] != was[user] && !j.circle(was[c.ID], was[user]) {
 				j.find("gone while it was used", "%s, used by %s, which goes later", c.ID, user)
 			}
 			if u, ok := made[user]; ok && u.Begin > c.End && c.Error == "" && first[c.ID] != "" && first[c.ID] != now[user] {
