@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -83,5 +84,88 @@ resource "playground_thing" "next" {
 	}
 	if n := p.count("ApplyResourceChange", "playground_thing"); n > 0 {
 		t.Error("something new was begun afterwards")
+	}
+}
+
+// At a console, ^C drops what was typed and ^D ends it; what cannot be read is refused and not evaluated, and an ephemeral
+// value is not shown.
+func TestConsoleAtTerminal(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, `
+variable "e" {
+  ephemeral = true
+  default   = "canary-5c1d"
+}
+`)
+	user, program := terminal(t)
+	path, err := exec.LookPath("lethe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, "console")
+	cmd.Dir, cmd.Env = p.dir, append(p.env, "TERM=xterm")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = program, program, program
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Process.Kill()
+	program.Close()
+	shown := make(chan string, 100)
+	go func() {
+		defer close(shown)
+		for b := make([]byte, 4096); ; {
+			n, err := user.Read(b)
+			if n > 0 {
+				shown <- string(b[:n])
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	var text strings.Builder
+	see := func(want string) {
+		t.Helper()
+		for from := text.Len(); !strings.Contains(text.String()[from:], want); {
+			select {
+			case more, open := <-shown:
+				if text.WriteString(more); !open {
+					t.Fatalf("ended without %q:\n%s", want, text.String())
+				}
+			case <-time.After(time.Minute):
+				t.Fatalf("waited for %q:\n%s", want, text.String())
+			}
+		}
+	}
+	see("> ")
+	for _, step := range []struct{ typed, want string }{
+		{"[1,\r", ": "},
+		{"\x03", "(multi-line entry canceled)\r\n"},
+		{"1 +\x03", "\n"},
+		{"6 * 7\r", "42\r\n"},
+		{"\"\xff\"\r", "Invalid character encoding"},
+		{"7 * 7\r", "49\r\n"},
+		{strings.Repeat("1+", 2100) + "1\r", "Expression too long"},
+		{"8 * 7\r", "56\r\n"},
+		{"[var.e]\r", "(ephemeral value)"},
+	} {
+		if _, err := user.WriteString(step.typed); err != nil {
+			t.Fatal(err)
+		}
+		see(step.want)
+	}
+	if _, err := user.WriteString("\x04"); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("ended with %v:\n%s", err, text.String())
+	}
+	user.Close()
+	for more := range shown {
+		text.WriteString(more)
+	}
+	if strings.Contains(text.String(), "canary-5c1d") {
+		t.Errorf("the ephemeral value is shown:\n%s", text.String())
 	}
 }

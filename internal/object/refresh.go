@@ -110,6 +110,9 @@ func (t *Tools) Read(ctx context.Context, entry *state.Entry, k Known) (*state.E
 		return entry, k, false
 	}
 	out, k, ok := checkRefreshed(t, entry, k, resp)
+	if out == nil { // nothing has that id any more
+		idKey, id = "", ""
+	}
 	t.tell(event.Done{Object: t.Object, Op: event.Refresh, IDKey: idKey, ID: id, Refreshing: true, Took: time.Since(began)})
 	return out, k, ok
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -137,13 +138,32 @@ func (x *objects) planDocument(p *plan.Plan, program *program.Program, version s
 		Checks: checkDocuments(p.Checks), Timestamp: p.Timestamp.UTC().Format(time.RFC3339),
 		Applyable: p.Applyable(), Complete: p.Complete, Errored: p.Errored,
 	}
-	if hasContent(p.Refreshed) {
-		doc.Prior = new(x.stateDocument(p.Refreshed, version))
+	if prior := withImported(p.Refreshed, changes); hasContent(prior) {
+		doc.Prior = new(x.stateDocument(prior, version))
 	}
 	if program != nil {
 		doc.Configuration = x.configDocument(program)
 	}
 	return doc
+}
+
+// withImported is a state with what a plan imports: it is there before the plan is applied, and readers of
+// documents look for it in the prior state.
+func withImported(s *state.Snapshot, changes []*plan.Change) *state.Snapshot {
+	var edit *state.Edit
+	for _, c := range changes {
+		if c.Importing == nil || c.Entry == nil {
+			continue
+		}
+		if edit == nil {
+			edit = s.Edit()
+		}
+		edit.Put(c.Object, c.Entry)
+	}
+	if edit == nil {
+		return s
+	}
+	return edit.Done()
 }
 
 func (x *objects) plannedValues(p *plan.Plan, changes []*plan.Change) plannedValues {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
@@ -276,7 +277,8 @@ func (c *console) lineByLine() int {
 
 // converse answers what is typed, with a history and with completion.
 func (c *console) converse(in *os.File, fd int, cooked *term.State) int {
-	t := term.NewTerminal(in, "> ")
+	keys := &keyboard{ReadWriter: in}
+	t := term.NewTerminal(keys, "> ")
 	t.AutoCompleteCallback = c.complete(t)
 	var typed input
 	for {
@@ -290,23 +292,63 @@ func (c *console) converse(in *os.File, fd int, cooked *term.State) int {
 		if err != nil && !errors.Is(err, term.ErrPasteIndicator) {
 			return base.ExitError
 		}
-		text, ready := typed.add(line)
-		if typed.pending != "" {
-			t.SetPrompt(": ")
+		canceled, garbled := keys.line()
+		if canceled {
+			if line == "" && typed.pending == "" {
+				return base.ExitOK
+			}
+			if typed.pending != "" {
+				_, _ = t.Write([]byte("(multi-line entry canceled)\n"))
+			}
+			typed = input{}
+			t.SetPrompt("> ")
 			continue
 		}
+		var text string
+		var ready, done bool
+		refused := unreadable(line, garbled)
+		if refused {
+			typed = input{}
+		} else {
+			text, ready = typed.add(line)
+		}
 		t.SetPrompt("> ")
-		if !ready {
+		if typed.pending != "" {
+			t.SetPrompt(": ")
+		}
+		if !refused && !ready {
 			continue
 		}
 		term.Restore(fd, cooked)
-		if _, done := c.answer(text); done {
+		if refused {
+			c.refuse(garbled)
+		} else {
+			_, done = c.answer(text)
+		}
+		if done {
 			return base.ExitOK
 		}
 		if _, err := term.MakeRaw(fd); err != nil {
 			return base.ExitError
 		}
 	}
+}
+
+// unreadable reports whether a line from a terminal is not what was typed: some of it is no text, or it is so long that
+// the editor may have dropped the rest.
+func unreadable(line string, garbled bool) bool {
+	return garbled || utf8.RuneCountInString(line) >= longestLine
+}
+
+// refuse says why a line was not looked at, nor those that it continues.
+func (c *console) refuse(garbled bool) {
+	d := diag.Errorf("Expression too long", "A line that is typed in may have up to %d characters. Write the expression over several lines, inside brackets or with a backslash at the end of each, or pipe it in.", longestLine-1)
+	if garbled {
+		d = diag.Errorf("Invalid character encoding", "What was typed has bytes that are not UTF-8; a question mark stands for each of them. Nothing was evaluated.")
+	}
+	c.c.Bag.Add(d)
+	c.c.UI.Diagnostics(c.c.Bag.List())
+	c.c.Bag.Clear()
 }
 
 // answer does what was typed, and gives the exit code and whether that was to exit.

@@ -2,7 +2,9 @@ package applying
 
 import (
 	"context"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
@@ -101,7 +103,10 @@ func (x *step) runProvisioner(ctx context.Context, h declared.Provisioners, p *c
 		x.run.Leases.ReceiveAll(ctx, x.run.Bag, x.run.Receivers.ReceivedByParts(h.Decl.ID, h.Parts(p)), f.Addr(), o.Key, face)
 	}
 	req := provision.Request{Type: p.Type, Dir: x.run.Settings.Dir, Env: x.run.Settings.Env, Abandon: x.run.Settings.Abandon, Output: func(line string) {
-		x.run.Settings.Tell(event.ProvisionOutput{Object: o, Type: p.Type, Line: line})
+		// As Terraform and OpenTofu show it: without white space at the end, and without lines of nothing else.
+		if line = strings.TrimRightFunc(line, unicode.IsSpace); line != "" {
+			x.run.Settings.Tell(event.ProvisionOutput{Object: o, Type: p.Type, Line: line})
+		}
 	}}
 	var out frame.Outcome
 	if req.Config, out = f.Body(p.Body, provision.Schema(p.Type), in, face, x.run.Bag); out != frame.OK {

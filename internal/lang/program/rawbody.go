@@ -72,7 +72,8 @@ func (b *RawBody) attr(name string) *rawAttr {
 	return nil
 }
 
-// Where is the place in a body, which is that of a block at some place.
+// Where is the place in a body, which is that of a block at some place: where what the path names is written, or
+// where the block begins that does not have it. It is inside of the block, so that messages say which one that is.
 func (raw *RawBody) Where(at hcl.Range, path cty.Path) hcl.Range {
 	for i := 0; i < len(path); i++ {
 		name, ok := path[i].(cty.GetAttrStep)
@@ -84,9 +85,12 @@ func (raw *RawBody) Where(at hcl.Range, path cty.Path) hcl.Range {
 		}
 		block := blockAt(raw, name.Name, path[i+1:])
 		if block == nil {
-			return at
+			break
 		}
 		at, raw = block.typeAt, block.Body
+	}
+	if raw.missing != (hcl.Range{}) {
+		return raw.missing
 	}
 	return at
 }
