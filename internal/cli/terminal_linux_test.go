@@ -125,9 +125,10 @@ variable "e" {
 		}
 	}()
 	var text strings.Builder
+	from := 0
 	see := func(want string) {
 		t.Helper()
-		for from := text.Len(); !strings.Contains(text.String()[from:], want); {
+		for !strings.Contains(text.String()[from:], want) {
 			select {
 			case more, open := <-shown:
 				if text.WriteString(more); !open {
@@ -137,10 +138,11 @@ variable "e" {
 				t.Fatalf("waited for %q:\n%s", want, text.String())
 			}
 		}
+		from += strings.Index(text.String()[from:], want) + len(want)
 	}
 	see("> ")
 	for _, step := range []struct{ typed, want string }{
-		{"[1,\r", ": "},
+		{"[1,\r", "\r\n"},
 		{"\x03", "(multi-line entry canceled)\r\n"},
 		{"1 +\x03", "\n"},
 		{"6 * 7\r", "42\r\n"},
@@ -154,6 +156,11 @@ variable "e" {
 			t.Fatal(err)
 		}
 		see(step.want)
+		prompt := "> "
+		if step.typed == "[1,\r" {
+			prompt = ": "
+		}
+		see(prompt) // it reads again
 	}
 	if _, err := user.WriteString("\x04"); err != nil {
 		t.Fatal(err)

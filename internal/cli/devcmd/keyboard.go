@@ -5,8 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// longestLine is how many characters the terminal's editor takes on a line; it drops what follows.
-const longestLine = 4096
+// longestLine is how many characters arrive of a line that is longer: the editor drops what follows 4096, and the
+// system's terminal, which has what is typed while something is evaluated, one less.
+const longestLine = 4095
 
 // keyboard is a terminal in raw mode, as its editor of lines needs it: without the keys that this takes for the end of
 // all input, and without the bytes at which it stops until something else is typed. A line is read at a time, so that
