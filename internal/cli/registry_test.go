@@ -49,6 +49,7 @@ var playgroundPackages = sync.OnceValues(func() (map[string][]byte, error) {
 //	                        key file is $GOOGLE_KEY
 //	registry oci            has the provider under oci/lethe/playground, and the module under oci/net, for who logs in as
 //	                        "you" with the password "canary-0c1a"
+//	registry unsigned       names no keys of the provider from then on
 //	registry locked         says that packages are being fetched, as caches do that stand before other registries, until
 //	                        registry unlocked
 //	registry login GRANT    lets users log in, with a browser (authz_code) with the password "open" (password) or not at all (paste); the
@@ -65,14 +66,7 @@ func registryOf(t *testing.T) func(*testscript.TestScript, bool, []string) {
 			ts.Setenv("KEY", s.Key())
 			ts.Setenv("HOME", filepath.Join(dir, ".home"))
 			ts.Check(os.MkdirAll(filepath.Join(dir, ".home"), 0o755))
-			packages, err := playgroundPackages()
-			ts.Check(err)
-			for v, zip := range packages {
-				s.Provider(t, "lethe/playground", v, map[string][]byte{
-					runtime.GOOS + "_" + runtime.GOARCH: zip,
-					"plan9_386":                         registrytest.Zip(map[string]string{"terraform-provider-playground_v" + v: "plan 9"}),
-				})
-			}
+			ts.Check(provide(t, s))
 			for _, v := range []string{"1.0.0", "1.1.0"} {
 				text := "output \"version\" {\n  value = \"" + v + "\"\n}\n"
 				s.Module("acme/net/test", v, s.Put("/modules/"+v+".zip", registrytest.Zip(map[string]string{"main.tf": text, "sub/main.tf": text})))
@@ -105,6 +99,9 @@ func registryOf(t *testing.T) func(*testscript.TestScript, bool, []string) {
 			file := ts.MkAbs(".google.json")
 			ts.Check(s.Storage("bucket", "dir/net.zip", zip, "canary-"+"9009", file))
 			ts.Setenv("GOOGLE_KEY", file)
+		case args[0] == "unsigned" && len(args) == 1:
+			s.Keys()
+			ts.Check(provide(t, s))
 		case args[0] == "oci" && len(args) == 1:
 			bin, err := playground()
 			ts.Check(err)
@@ -137,9 +134,21 @@ func registryOf(t *testing.T) func(*testscript.TestScript, bool, []string) {
 				io.WriteString(w, `{"versions": [{"version": "1.0.0"}]}`)
 			})
 		default:
-			ts.Fatalf("usage: registry [requests FILE | zip PATH DIR | buckets | locked | unlocked | login GRANT | oci]")
+			ts.Fatalf("usage: registry [requests FILE | zip PATH DIR | buckets | locked | unlocked | login GRANT | oci | unsigned]")
 		}
 	}
+}
+
+// provide puts the provider into a registry.
+func provide(t *testing.T, s *registrytest.Server) error {
+	packages, err := playgroundPackages()
+	for v, zip := range packages {
+		s.Provider(t, "lethe/playground", v, map[string][]byte{
+			runtime.GOOS + "_" + runtime.GOARCH: zip,
+			"plan9_386":                         registrytest.Zip(map[string]string{"terraform-provider-playground_v" + v: "plan 9"}),
+		})
+	}
+	return err
 }
 
 // browser is a program that opens an address, as xdg-open does: it returns while the browser still loads the page.

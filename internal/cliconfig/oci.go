@@ -2,7 +2,12 @@ package cliconfig
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"oras.land/oras-go/v2/registry/remote/auth"
@@ -32,22 +37,85 @@ func (c *Credentials) oci(ctx context.Context, host, full string) (auth.Credenti
 	case found != "":
 		return credentials.NewNativeStore(best.Helper).Get(ctx, host)
 	}
-	for _, file := range c.dockerFiles() {
-		if !exists(file) {
-			continue
-		}
-		store, err := credentials.NewStore(file, credentials.StoreOptions{})
-		if err != nil {
-			return auth.EmptyCredential, err
-		}
-		if have, err := store.Get(ctx, credentials.ServerAddressFromRegistry(host)); err != nil || have != auth.EmptyCredential {
-			return have, err
-		}
+	if have, err := c.docker(ctx, host, full); err != nil || have != auth.EmptyCredential {
+		return have, err
 	}
 	if helper := c.Settings.OCIDefaults.Helper; helper != "" {
 		return credentials.NewNativeStore(helper).Get(ctx, host)
 	}
 	return auth.EmptyCredential, nil
+}
+
+// docker finds the credentials for a repository in the files of other programs: those of the entry that says most of
+// its address. Where several say as much, as credential helpers do, which go by hosts, the first file counts.
+func (c *Credentials) docker(ctx context.Context, host, full string) (auth.Credential, error) {
+	type source struct {
+		says  int // how much of the address
+		store credentials.Store
+		key   string
+	}
+	server := credentials.ServerAddressFromRegistry(host)
+	whole := ociAddress(server)
+	full = whole + strings.TrimPrefix(full, host) + "/"
+	var sources []source
+	for _, file := range c.dockerFiles() {
+		if !exists(file) {
+			continue
+		}
+		var has struct {
+			Auths   map[string]any
+			Store   string            `json:"credsStore"`
+			Helpers map[string]string `json:"credHelpers"`
+		}
+		text, err := os.ReadFile(file)
+		if err == nil {
+			err = json.Unmarshal(text, &has)
+		}
+		if err != nil {
+			return auth.EmptyCredential, fmt.Errorf("%s cannot be read: %w", file, err)
+		}
+		plain, err := credentials.NewFileStore(file)
+		if err != nil {
+			return auth.EmptyCredential, err
+		}
+		for _, key := range slices.Sorted(maps.Keys(has.Auths)) {
+			if address := ociAddress(key); strings.HasPrefix(full, address+"/") {
+				sources = append(sources, source{len(address), plain, key})
+			}
+		}
+		if has.Store == "" && has.Helpers[server] == "" {
+			continue
+		}
+		helped, err := credentials.NewStore(file, credentials.StoreOptions{})
+		if err != nil {
+			return auth.EmptyCredential, err
+		}
+		sources = append(sources, source{len(whole), helped, server})
+	}
+	slices.SortStableFunc(sources, func(a, b source) int { return b.says - a.says })
+	for _, x := range sources {
+		if have, err := x.store.Get(ctx, x.key); err != nil || have != auth.EmptyCredential {
+			return have, err
+		}
+	}
+	return auth.EmptyCredential, nil
+}
+
+// ociAddress is what an entry of such a file is about: a host, or one with the beginning of a repository. Some have
+// the address of an old service instead.
+func ociAddress(key string) string {
+	_, after, schemed := strings.Cut(key, "://")
+	if !schemed {
+		after = key
+	}
+	host, path, _ := strings.Cut(strings.TrimRight(after, "/"), "/")
+	if host == "docker.io" {
+		host = "index.docker.io"
+	}
+	if path == "" || path == "v1" || path == "v2" {
+		return host
+	}
+	return host + "/" + path
 }
 
 // dockerFiles are the files in which other programs keep credentials for OCI registries.

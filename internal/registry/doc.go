@@ -31,8 +31,10 @@ type Registry struct {
 	// are; "": they are asked themselves. What it has keeps its address. One that stands in Hosts is asked there.
 	Default string
 
-	mu    sync.Mutex
-	found map[string]func() (*services, error) // by host
+	Signed    bool // a provider must be signed, also where the registry names no keys
+	Unexpired bool // by a key that has not expired since
+	mu        sync.Mutex
+	found     map[string]func() (*services, error) // by host
 }
 
 // services are those of a host, with the address that relative ones are seen from.

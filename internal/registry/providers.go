@@ -107,10 +107,13 @@ func (r *Registry) Provider(ctx context.Context, p addr.Provider, v versions.Ver
 	for _, k := range doc.Keys.GPG {
 		keys = append(keys, k.Armor)
 	}
-	if out.Keys {
-		if out.Key, err = verify(sums, signature, keys); err != nil {
+	switch {
+	case out.Keys:
+		if out.Key, err = verify(sums, signature, keys, r.Unexpired); err != nil {
 			return nil, err
 		}
+	case r.Signed:
+		return nil, fmt.Errorf("%s names no key that %s is signed with, and OPENTOFU_ENFORCE_GPG_VALIDATION asks for one", p.Host, p)
 	}
 	by, err := parseSums(sums)
 	if err != nil {
@@ -187,9 +190,9 @@ func hashes(sums map[string]string, prefix string, more []string) []string {
 }
 
 // verify finds the key among those of the registry that signed a list of checksums, and gives its ID. A key
-// that has expired since counts, as in OpenTofu and Terraform: what it signed cannot be signed again. One that
-// was revoked does not.
-func verify(signed, signature []byte, keys []string) (string, error) {
+// that has expired since counts, as in OpenTofu and Terraform: what it signed cannot be signed again; unless unexpired
+// asks for another. One that was revoked does not.
+func verify(signed, signature []byte, keys []string, unexpired bool) (string, error) {
 	for _, armor := range keys {
 		ring, err := openpgp.ReadArmoredKeyRing(strings.NewReader(armor))
 		if err != nil {
@@ -198,8 +201,10 @@ func verify(signed, signature []byte, keys []string) (string, error) {
 		by, err := openpgp.CheckDetachedSignature(ring, bytes.NewReader(signed), bytes.NewReader(signature), nil)
 		switch {
 		case errors.Is(err, pgperrors.ErrUnknownIssuer):
-		case by != nil && (err == nil || errors.Is(err, pgperrors.ErrKeyExpired)):
+		case by != nil && (err == nil || errors.Is(err, pgperrors.ErrKeyExpired) && !unexpired):
 			return by.PrimaryKey.KeyIdString(), nil
+		case by != nil && errors.Is(err, pgperrors.ErrKeyExpired):
+			return "", fmt.Errorf("the key %s, which signed the registry's list of checksums, has expired, and OPENTOFU_ENFORCE_GPG_EXPIRATION asks for one that has not", by.PrimaryKey.KeyIdString())
 		default:
 			return "", fmt.Errorf("the signature of the registry's list of checksums does not hold: %w", err)
 		}

@@ -72,6 +72,10 @@ func TestNoKeys(t *testing.T) {
 	if got, err := r.Provider(t.Context(), p, v1, platform); err != nil || got.Key != "" || got.Keys {
 		t.Errorf("%v: %+v", err, got)
 	}
+	r.Signed = true
+	if got, err := r.Provider(t.Context(), p, v1, platform); err == nil || !strings.Contains(err.Error(), "names no key") {
+		t.Errorf("%v: %+v", err, got)
+	}
 }
 
 // A key that has expired since it signed counts.
@@ -80,6 +84,10 @@ func TestExpiredKey(t *testing.T) {
 	s.Sign(t, time.Now().AddDate(-2, 0, 0), 24*time.Hour)
 	serve(t, s)
 	if got, err := r.Provider(t.Context(), p, v1, platform); err != nil || got.Key != s.Key() {
+		t.Errorf("%v: %+v", err, got)
+	}
+	r.Unexpired = true
+	if got, err := r.Provider(t.Context(), p, v1, platform); err == nil || !strings.Contains(err.Error(), "has expired") {
 		t.Errorf("%v: %+v", err, got)
 	}
 }

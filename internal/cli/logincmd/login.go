@@ -150,10 +150,13 @@ func (a *attempt) pasted() (string, error) {
 // show lets the user's browser open an address.
 func (a *attempt) show(address string) {
 	program, args := "xdg-open", []string{address}
-	switch runtime.GOOS {
-	case "darwin":
+	own := strings.Fields(a.c.Getenv("BROWSER"))
+	switch {
+	case len(own) > 0: // what a user says is there on all systems
+		program, args = own[0], append(own[1:], address)
+	case runtime.GOOS == "darwin":
 		program = "open"
-	case "windows":
+	case runtime.GOOS == "windows":
 		program, args = "rundll32", []string{"url.dll,FileProtocolHandler", address}
 	}
 	a.c.UI.Print(fmt.Sprintf("\nLethe must now open a web browser to the login page for %s.\n\nIf a browser does not open this automatically, open the following URL to proceed:\n    %s\n\nLethe will now wait for the host to signal that login was successful.\n\n", a.host, address))

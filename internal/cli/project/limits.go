@@ -43,6 +43,8 @@ var unhonoured = []struct{ name, unset, why string }{
 	{"TF_SKIP_PROVIDER_VERIFY", "", "installed providers are always held against the dependency lock file"},
 	{"OPENTOFU_STATEFILE_PROVIDER_ADDRESS_TRANSLATION", "1", "the registry hosts of Terraform and OpenTofu stand for one provider"},
 	{"TOFU_X_EXPERIMENTAL_RUNTIME", "", "there is one runtime"},
+	{"TF_STATE_PERSIST_INTERVAL", "", "each change is recorded at once, in a journal"},
+	{"TOFU_CPU_PROFILE", "", "no profile is written"},
 }
 
 // warnUnhonoured says which variables that are set have no effect.

@@ -66,7 +66,11 @@ func newRegistry(c *base.Call, s *cliconfig.Settings, credentials *cliconfig.Cre
 		client.Retries = most
 	}
 	instead, ok4 := defaultRegistry(c, s)
-	return &registry.Registry{Client: client, Hosts: s.Hosts, Default: instead}, ok1 && ok2 && ok3 && ok4
+	signed, ok5 := yes(c, "OPENTOFU_ENFORCE_GPG_VALIDATION")
+	unexpired, ok6 := yes(c, "OPENTOFU_ENFORCE_GPG_EXPIRATION")
+	return &registry.Registry{
+		Client: client, Hosts: s.Hosts, Default: instead, Signed: signed, Unexpired: unexpired,
+	}, ok1 && ok2 && ok3 && ok4 && ok5 && ok6
 }
 
 // defaultRegistry is the host that is asked for what is in the public registries; "": these.
@@ -109,6 +113,19 @@ func number(c *base.Call, name string, unset int) (int, bool) {
 		return unset, false
 	}
 	return n, true
+}
+
+// yes reads an environment variable that is true or false.
+func yes(c *base.Call, name string) (set, ok bool) {
+	text := c.Getenv(name)
+	if text == "" {
+		return false, true
+	}
+	set, err := strconv.ParseBool(text)
+	if err != nil {
+		c.Bag.Add(diag.Errorf("Invalid environment variable", "The environment variable %s must be true or false, and not %q.", name, text))
+	}
+	return set, err == nil
 }
 
 // InstallModules lets loading install modules that come from elsewhere, newer ones too with upgrade. What is
