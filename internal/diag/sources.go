@@ -118,9 +118,12 @@ func lineEnd(src []byte, at int) int {
 	return len(src)
 }
 
-// context is the header of the outermost block around a byte, "" outside of blocks.
+// context is the header of the outermost block around a byte, "" outside of blocks; in JSON syntax the way to it.
 func (s *Sources) context(name string, src []byte, at int) string {
-	if strings.HasSuffix(name, ".json") {
+	switch {
+	case isConfigJSON(name):
+		return jsonContext(src, at)
+	case strings.HasSuffix(name, ".json"):
 		return ""
 	}
 	s.mu.Lock()
