@@ -33,8 +33,9 @@ type Registry struct {
 
 	Signed    bool // a provider must be signed, also where the registry names no keys
 	Unexpired bool // by a key that has not expired since
-	mu        sync.Mutex
-	found     map[string]func() (*services, error) // by host
+
+	mu    sync.Mutex
+	found map[string]func() (*services, error) // by host
 }
 
 // services are those of a host, with the address that relative ones are seen from.
