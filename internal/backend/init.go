@@ -68,10 +68,15 @@ func (d *Directory) try(ctx context.Context, s settings, req InitRequest) bool {
 		err = named.Prepare(ctx)
 	}
 	if err != nil {
-		d.Env.Bag.Add(diag.Errorf("Failed to use the backend", "%s.", err))
+		d.Env.Bag.Add(d.unusable(s, err))
 		return false
 	}
 	return d.reselect(names, req)
+}
+
+// unusable is why a store that was opened does not do what it is asked for.
+func (d *Directory) unusable(s settings, err error) diag.Diagnostic {
+	return d.inBlock(diag.Errorf("Failed to use the backend", "The backend %q cannot be used: %s.\n\nCheck that it can be reached from here, and that its settings and the credentials for it are right.", s.driver.Name, err), s.driver.Schema)
 }
 
 // reselect sees to it that the selected workspace is one of the store, for one that does not have the default one.
@@ -134,7 +139,7 @@ func (d *Directory) migrate(ctx context.Context, was, next settings, configured 
 		return d.copySelected(ctx, from, to, names, next, req)
 	}
 	for _, name := range names {
-		target, ok := d.renamed(ctx, name, to, req)
+		target, ok := d.renamed(ctx, name, to, next, req)
 		if !ok || !d.copyState(ctx, way{from, to, name, target}, !configured, req) {
 			return false
 		}
@@ -146,13 +151,13 @@ func (d *Directory) migrate(ctx context.Context, was, next settings, configured 
 }
 
 // renamed is what a workspace is called in another store: the default one needs a name where there is no such.
-func (d *Directory) renamed(ctx context.Context, name string, to store.Store, req InitRequest) (string, bool) {
+func (d *Directory) renamed(ctx context.Context, name string, to store.Store, next settings, req InitRequest) (string, bool) {
 	if name != store.Default || store.Single(ctx, to) {
 		return name, true
 	}
 	there, err := to.List(ctx)
 	if err != nil {
-		d.Env.Bag.Add(diag.Errorf("Failed to use the backend", "%s.", err))
+		d.Env.Bag.Add(d.unusable(next, err))
 		return "", false
 	}
 	if slices.Contains(there, name) {

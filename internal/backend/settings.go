@@ -37,16 +37,16 @@ func find(name string) (store.Driver, bool) {
 }
 
 func noDriver(name string) diag.Diagnostic {
-	why := fmt.Sprintf("There is no backend type named %q.", name)
+	why := fmt.Sprintf("There is no backend type named %q.%s", name, diag.DidYouMean(name, Drivers.Names()))
 	switch name {
 	case "artifactory", "etcd", "etcdv3", "manta", "swift":
-		why = fmt.Sprintf("The backend %q went away with Terraform 1.3. To move the state, configure another backend with Terraform 1.2, and run its init -migrate-state.", name)
+		why = fmt.Sprintf("The backend %q is not supported: Terraform removed it in version 1.3. To move the state, configure another backend with Terraform 1.2, and run \"terraform init -migrate-state\".", name)
 	case "azure":
 		why = "The backend \"azure\" is named \"azurerm\" now."
 	case "cloud":
-		why = "The settings of the backend \"cloud\" stand in a block \"cloud\" of their own, beside no \"backend\" block."
+		why = "There is no backend type named \"cloud\": its settings belong in a \"cloud\" block, which replaces the \"backend\" block."
 	case "cos", "oss", "oci":
-		why = fmt.Sprintf("The backend %q of Terraform and OpenTofu is not there. A state can be moved with one of them: configure a backend that is there, and run its init -migrate-state.", name)
+		why = fmt.Sprintf("Lethe does not support the backend %q, which Terraform and OpenTofu have. To move the state, configure one of the backends below, and run \"init -migrate-state\" with one of these programs.", name)
 	}
 	return diag.Errorf("Unsupported backend type", "%s Available are: %s.", why, strings.Join(Drivers.Names(), ", "))
 }
@@ -149,7 +149,7 @@ func (d *Directory) overridden(s settings, overrides []string) (settings, bool) 
 	}
 	v, err := s.driver.Schema.Coerce(cty.ObjectVal(attrs))
 	if err != nil {
-		d.Env.Bag.Add(diag.Errorf("Invalid backend configuration", "The settings given with -backend-config are not what the backend %q takes: %s.", s.driver.Name, err))
+		d.Env.Bag.Add(diag.Errorf("Invalid backend configuration", "The settings given with -backend-config are not valid for backend %q: %s.", s.driver.Name, err))
 		return s, false
 	}
 	s.config = v

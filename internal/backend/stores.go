@@ -2,10 +2,13 @@ package backend
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/lethe-iac/lethe/internal/state/store/crypt"
@@ -17,14 +20,54 @@ import (
 func (d *Directory) open(ctx context.Context, s settings) (store.Store, bool) {
 	st, err := s.driver.Open(ctx, d.storeSettings(s.driver.Schema, s.config, backendSettings(s.driver)))
 	if err != nil {
-		problem := diag.Errorf("Failed to open the state store", "%s.", err)
-		if b := d.block(); b != nil {
-			problem = problem.At(b.Range)
-		}
-		d.Env.Bag.Add(problem)
+		d.Env.Bag.Add(d.inBlock(notOpened(err, "in the block of the backend, or with -backend-config"), s.driver.Schema))
 		return nil, false
 	}
 	return d.sealed(st)
+}
+
+// badBackend is the title of mistakes in the settings of a backend.
+const badBackend = "Invalid backend configuration"
+
+// notOpened is why a store cannot be opened. to says where its settings can be set.
+func notOpened(err error, to string) diag.Diagnostic {
+	var bad *store.SettingError
+	switch {
+	case !errors.As(err, &bad):
+		return diag.Errorf("Failed to open the state store", "%s.", sentence(err))
+	case bad.Missing:
+		return diag.Errorf("Missing required argument", "%s. Set it %s.", sentence(err), to).In(bad.Path)
+	}
+	return diag.Errorf(badBackend, "%s.", sentence(err)).In(bad.Path)
+}
+
+// sentence is an error as the beginning of a sentence.
+func sentence(err error) string {
+	text := err.Error()
+	if len(text) > 1 && text[1] >= 'a' && text[1] <= 'z' || strings.HasPrefix(text, "a ") { // else it may begin with a name
+		text = strings.ToUpper(text[:1]) + text[1:]
+	}
+	return text
+}
+
+// inBlock is a problem with the backend at its block, or where in it the setting is that the problem is about.
+func (d *Directory) inBlock(problem diag.Diagnostic, sch *schema.Block) diag.Diagnostic {
+	b := d.block()
+	if b == nil {
+		return problem
+	}
+	at := b.Range
+	if len(problem.Path) > 0 && !secret(sch, problem.Path) {
+		at = d.Static(d.Root()).Where(b.Body, sch, at, problem.Path)
+	}
+	problem.Path = nil
+	return problem.At(at)
+}
+
+// secret reports whether a setting is one that is not to be shown, not even with a mistake in it.
+func secret(sch *schema.Block, path cty.Path) bool {
+	a := sch.Attribute(path)
+	return a != nil && a.Sensitive
 }
 
 // backendSettings is where the settings of a store stand, for Secret.
@@ -38,25 +81,29 @@ func backendSettings(driver store.Driver) string {
 func (d *Directory) Outputs(ctx context.Context, at, backend, workspace string, config cty.Value) (map[string]cty.Value, provider.Diags) {
 	driver, ok := Drivers.Find(backend)
 	if !ok {
-		return nil, provider.Diags{noDriver(backend).In(cty.GetAttrPath("backend"))}
+		d := noDriver(backend)
+		d.Summary = badBackend
+		return nil, provider.Diags{d.In(cty.GetAttrPath("backend"))}
 	}
 	if config.IsNull() {
 		config = cty.EmptyObjectVal
 	}
 	config, err := driver.Schema.Coerce(config)
 	if err != nil {
-		return nil, provider.Diags{diag.Errorf("Invalid backend configuration", "The settings of the store are not what %q takes: %s.", backend, err).In(cty.GetAttrPath("config"))}
+		return nil, provider.Diags{diag.Errorf(badBackend, "The given configuration is not valid for backend %q: %s.", backend, err).In(cty.GetAttrPath("config"))}
 	}
 	st, err := driver.Open(ctx, d.storeSettings(driver.Schema, config, backendSettings(driver)))
 	if err != nil {
-		return nil, provider.Diags{diag.Errorf("Failed to open the state store", "%s.", err)}
+		problem := notOpened(err, "in \"config\"")
+		problem.Path = append(cty.GetAttrPath("config"), problem.Path...)
+		return nil, provider.Diags{problem}
 	}
 	if e, ok := d.Encryption(); ok && e.Remote(at) != nil {
 		st = crypt.Around(st, e.Remote(at))
 	}
 	data, _, err := st.Get(ctx, workspace)
 	if err != nil {
-		return nil, provider.Diags{problem(err, "Failed to load state", "%s.")}
+		return nil, provider.Diags{problem(err, "Failed to load state", "Error loading the remote state: %s.")}
 	}
 	if data == nil {
 		return nil, provider.Diags{diag.Errorf("Unable to find remote state", "No stored state was found for the given workspace in the given backend.")}
@@ -81,10 +128,7 @@ func (d *Directory) sealed(st store.Store) (store.Store, bool) {
 	}
 	if plain, ok := store.As[store.Plain](st); ok && e.State.Encrypts() {
 		problem := diag.Errorf(badEncryption, "The configuration encrypts states, and this backend cannot keep encrypted ones: %s. Let the database encrypt its files, or use another layout or backend.", plain.Plain())
-		if b := d.block(); b != nil {
-			problem = problem.At(b.Range)
-		}
-		d.Env.Bag.Add(problem)
+		d.Env.Bag.Add(d.inBlock(problem, nil))
 		return nil, false
 	}
 	return crypt.Around(st, e.State), true

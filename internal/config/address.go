@@ -45,7 +45,7 @@ func addressOf(t hcl.Traversal) (addr.Target, string) {
 	}
 	target, err := addr.ParseTarget(b.String())
 	if err != nil {
-		return addr.Target{}, fmt.Sprintf("The address %v. An address is such as %s.", err, exampleAddress)
+		return addr.Target{}, fmt.Sprintf("The address %v. An address consists of the type and the name of a resource, or of \"module\" and the name of a module, such as %s.", err, exampleAddress)
 	}
 	return target, ""
 }

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"fmt"
+
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -44,8 +46,11 @@ func (l *loader) call(b *hcl.Block) {
 func (l *loader) inputs(b hcl.Body) hcl.Body {
 	_, ds := b.JustAttributes()
 	for _, d := range ds {
-		if d.Subject != nil {
-			l.rd.error(*d.Subject, "Unsupported block type", "The inputs of a module are arguments, and blocks are not expected here. To set an input variable that takes an object or a list of objects, use an equals sign and brackets.")
+		var typ string
+		if _, err := fmt.Sscanf(d.Summary, "Unexpected %q block", &typ); d.Subject != nil && err == nil {
+			l.rd.error(*d.Subject, "Unsupported block type", "Blocks of type %q are not expected here. Did you mean to define argument %q? If so, use the equals sign to assign it a value.", typ, typ)
+		} else if d.Subject != nil {
+			l.rd.error(*d.Subject, "Unsupported block type", "Blocks are not expected here. To set an input variable, use the equals sign to assign it a value.")
 		}
 	}
 	return b

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/json"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/limits"
@@ -136,7 +137,10 @@ func parseNative(text []byte, name string, l limits.Limits) (hcl.Body, hcl.Diagn
 	if p.Kind != syntax.None {
 		return nil, nil, p
 	}
-	ds = firstOfEachLine(ds)
+	for _, d := range ds {
+		openHeredoc(d, name, text)
+	}
+	ds = withoutUnbalanced(firstOfEachLine(ds))
 	for _, d := range ds {
 		foreignOperator(d, text)
 	}
@@ -194,6 +198,43 @@ func foreignOperator(d *hcl.Diagnostic, text []byte) {
 	}
 }
 
+// openHeredoc says of a heredoc that nothing closes where it begins: the parser gets to the end of the file.
+func openHeredoc(d *hcl.Diagnostic, name string, text []byte) {
+	if d.Summary != unterminated {
+		return
+	}
+	tokens, _ := hclsyntax.LexConfig(text, name, hcl.InitialPos)
+	var open []hclsyntax.Token
+	for _, t := range tokens {
+		switch {
+		case t.Type == hclsyntax.TokenOHeredoc:
+			open = append(open, t)
+		case t.Type == hclsyntax.TokenCHeredoc && len(open) > 0:
+			open = open[:len(open)-1]
+		}
+	}
+	if len(open) == 0 {
+		return
+	}
+	at := open[len(open)-1]
+	marker := strings.TrimRight(string(at.Bytes), "\r\n")
+	at.Range.End = hcl.Pos{Line: at.Range.Start.Line, Column: at.Range.Start.Column + len(marker), Byte: at.Range.Start.Byte + len(marker)}
+	d.Subject, d.Context = &at.Range, nil
+	d.Detail = fmt.Sprintf("No closing marker was found for the string. The heredoc that begins here ends with a line that has nothing but %s in it.", strings.TrimLeft(marker, "<-"))
+}
+
+// withoutUnbalanced leaves out that the directives of a template do not match where one of them was not understood.
+func withoutUnbalanced(ds hcl.Diagnostics) hcl.Diagnostics {
+	if !slices.ContainsFunc(ds, func(d *hcl.Diagnostic) bool {
+		return strings.HasPrefix(d.Summary, "Invalid template ") || strings.HasSuffix(d.Summary, " directive") && strings.HasPrefix(d.Summary, "Invalid '")
+	}) {
+		return ds
+	}
+	return slices.DeleteFunc(ds, func(d *hcl.Diagnostic) bool {
+		return d.Summary == "Unexpected end of template" || strings.HasPrefix(d.Summary, "Unexpected ") && strings.HasSuffix(d.Summary, " directive")
+	})
+}
+
 // firstOfEachLine keeps the first syntax error of each line. What follows on the line is said of what is left when
 // the parser has stumbled; after a string that is not closed that is all the rest of the file.
 func firstOfEachLine(ds hcl.Diagnostics) hcl.Diagnostics {
@@ -227,10 +268,13 @@ func firstOfEachLine(ds hcl.Diagnostics) hcl.Diagnostics {
 	return out
 }
 
-const unclosedInterpolation = "Unclosed template interpolation sequence"
+const (
+	unclosedInterpolation = "Unclosed template interpolation sequence"
+	unterminated          = "Unterminated template string"
+)
 
 // unclosed are the errors about a string that does not end where it should.
-var unclosed = map[string]bool{"Invalid multi-line string": true, unclosedInterpolation: true, "Unterminated template string": true}
+var unclosed = map[string]bool{"Invalid multi-line string": true, unclosedInterpolation: true, unterminated: true}
 
 // maxMessages is how many mistakes are listed of one file or module. Where there are more, something
 // else is wrong than what they say.

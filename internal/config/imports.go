@@ -6,6 +6,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/zclconf/go-cty/cty"
 )
 
 var importSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{
@@ -93,4 +94,27 @@ func constantAddress(im *Import) string {
 		return ""
 	}
 	return target.String()
+}
+
+// Keyed reports whether the address has the key of an instance at its end.
+func (im *Import) Keyed() bool {
+	keyed, _ := im.key()
+	return keyed
+}
+
+// key is whether the address ends with the key of an instance, and the type of that if it is a constant.
+func (im *Import) key() (bool, cty.Type) {
+	var last hcl.Traverser
+	switch e := im.To.(type) {
+	case *hclsyntax.IndexExpr:
+		return true, cty.DynamicPseudoType
+	case *hclsyntax.ScopeTraversalExpr:
+		last = e.Traversal[len(e.Traversal)-1]
+	case *hclsyntax.RelativeTraversalExpr:
+		last = e.Traversal[len(e.Traversal)-1]
+	}
+	if index, ok := last.(hcl.TraverseIndex); ok {
+		return true, index.Key.Type()
+	}
+	return false, cty.DynamicPseudoType
 }

@@ -87,7 +87,10 @@ func (rd *reader) string(e hcl.Expression, title, format string, a ...any) (stri
 	if !ok {
 		return "", false
 	}
-	if v.Type() != cty.String || v.IsNull() || !v.IsKnown() {
+	if !v.IsKnown() { // the parser has reported what stands here
+		return "", false
+	}
+	if v.Type() != cty.String || v.IsNull() {
 		rd.error(e.Range(), title, format, a...)
 		return "", false
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // LoadTree reads the root module in a directory and every module that it calls, to any depth.
@@ -168,7 +169,7 @@ func (t *treeLoader) check(root *Node) {
 		t.removals(n)
 	})
 	for _, im := range root.Module.Imports {
-		t.importProvider(root, im)
+		t.importInto(root, im)
 	}
 }
 
@@ -254,12 +255,9 @@ func declared(n *Node, target addr.Target) (at hcl.Range, what string) {
 	return at, ""
 }
 
-// importProvider refuses to choose another provider for what a resource block has chosen already: one
-// that was generated names that of the import.
-func (t *treeLoader) importProvider(root *Node, im *Import) {
-	if im.Provider == nil {
-		return
-	}
+// importInto holds an import against the resource block that it imports into. It refuses to choose another provider
+// for what the block has chosen already: one that was generated names that of the import.
+func (t *treeLoader) importInto(root *Node, im *Import) {
 	n := root
 	for _, name := range im.Resource.Module.Path() {
 		if n = n.Children[name]; n == nil {
@@ -267,7 +265,34 @@ func (t *treeLoader) importProvider(root *Node, im *Import) {
 		}
 	}
 	r := n.Module.Resources[Name{im.Resource.Mode, im.Resource.Type, im.Resource.Name}]
-	if r != nil && (n != root || r.LocalProvider() != im.Provider.ProviderName) {
+	if r != nil {
+		t.importKey(im, r)
+	}
+	if r != nil && im.Provider != nil && (n != root || r.LocalProvider() != im.Provider.ProviderName) {
 		t.add(diag.Errorf("Invalid import provider argument", "The provider argument chooses the provider of generated configuration, and %s has a resource block that chooses its own. Remove the argument here, and set \"provider\" in the resource block.", im.Resource).At(im.Provider.Range).See("declared here", r.Range))
+	}
+}
+
+// InvalidImportTo is the title where the address of an import has a key of another kind than the resource makes.
+const InvalidImportTo = "Invalid import 'to' expression"
+
+// importKey refuses an address whose key is of another kind than the resource makes, as far as its text tells.
+func (t *treeLoader) importKey(im *Import, r *Resource) {
+	keyed, key := im.key()
+	const hint = " Import into one of its instances: add the key to the address, as in %s[%s]."
+	var why string
+	switch {
+	case !keyed && r.Count != nil:
+		why = fmt.Sprintf("The target resource is using count."+hint, im.Resource, "0")
+	case !keyed && r.ForEach != nil:
+		why = fmt.Sprintf("The target resource is using for_each."+hint, im.Resource, `"key"`)
+	case !keyed:
+	case r.Count == nil && (key == cty.Number || r.ForEach == nil && key != cty.String):
+		why = "The target resource does not use count. Remove the key from the address, or set count in the resource block."
+	case r.ForEach == nil && key == cty.String:
+		why = "The target resource does not use for_each. Correct the key in the address, or set for_each in the resource block."
+	}
+	if why != "" {
+		t.add(diag.Errorf(InvalidImportTo, "%s", why).At(im.To.Range()).See("declared here", r.Range))
 	}
 }

@@ -99,7 +99,7 @@ func (d *overrides) overlay(blocks hcl.Blocks) {
 		case "locals":
 			d.locals(b)
 		case "moved", "import", "removed":
-			d.l.rd.error(place(b), "Cannot override '"+b.Type+"' blocks", "Blocks of type %q belong to no other block that they could override. Move this one to a file that is not an override file.", b.Type)
+			d.l.rd.error(place(b), "Cannot override '"+b.Type+"' blocks", "Blocks of type %q cannot be overridden, and can appear only in normal files, not in override files. Move this block to a file whose name does not end in \"override.tf\".", b.Type)
 		case "check":
 			d.l.rd.error(place(b), "Can't override check blocks", "Override files cannot override check blocks. Change the block where it is declared.")
 		default:
@@ -135,7 +135,7 @@ func (d *overrides) block(b *hcl.Block) {
 		if len(b.Labels) == 2 {
 			name = b.Labels[0] + "." + name
 		}
-		d.l.rd.error(place(b), m.title, "There is no %s %q in the files that are not override files. An override file can only change what is declared in another file: declare it there, or rename this file.", m.what, name)
+		d.l.rd.error(place(b), m.title, "There is no %s named %q. An override file can only override what a primary configuration file declares: declare it in one of these, or rename this file if it is not meant to override anything.", m.what, name)
 	}
 }
 
@@ -175,7 +175,7 @@ func (d *overrides) finish() {
 			if d.l.mod.unreadable {
 				continue
 			}
-			d.l.rd.error(a.Range, "Missing base local value definition to override", "There is no local value named %q in the files that are not override files. An override file can only change what is declared in another file: declare it there, or rename this file.", a.Name)
+			d.l.rd.error(a.Range, "Missing base local value definition to override", "There is no local value named %q. An override file can only override what a primary configuration file declares: declare it in one of these, or rename this file if it is not meant to override anything.", a.Name)
 			continue
 		}
 		base.Expr, base.Range = a.Expr, a.Range

@@ -43,7 +43,7 @@ func (l *loader) variable(b *hcl.Block) {
 	l.rd.boolean(c.Attributes["const"], &v.Const)
 	l.rd.deprecation(c.Attributes["deprecated"], &v.Deprecated)
 	typeOK := l.variableType(v, c.Attributes["type"])
-	l.variableDefault(v, c.Attributes["default"], typeOK)
+	l.variableDefault(v, c.Attributes["default"], c.Attributes["type"], typeOK)
 	for _, inner := range c.Blocks {
 		l.validation(v, inner)
 	}
@@ -125,7 +125,7 @@ func (l *loader) validation(v *Variable, b *hcl.Block) {
 }
 
 // variableDefault evaluates the default value and makes it one of the variable's type.
-func (l *loader) variableDefault(v *Variable, a *hcl.Attribute, typeOK bool) {
+func (l *loader) variableDefault(v *Variable, a, typ *hcl.Attribute, typeOK bool) {
 	if a == nil {
 		return
 	}
@@ -155,7 +155,11 @@ func (l *loader) variableDefault(v *Variable, a *hcl.Attribute, typeOK bool) {
 		if v.Ephemeral || v.Sensitive {
 			at = v.Range // no snippet with the value in it
 		}
-		l.rd.error(at, "Invalid default value for variable", "This default value is not compatible with the variable's type constraint: %s.", conversion(err))
+		if typ != nil && typ.Range.Filename != at.Filename { // an override file has one of the two
+			l.rd.again(at, typ.Range, "Invalid default value for variable", "This default value is not compatible with the variable's type constraint, and an override file sets one of the two: %s.", conversion(err))
+		} else {
+			l.rd.error(at, "Invalid default value for variable", "This default value is not compatible with the variable's type constraint: %s.", conversion(err))
+		}
 		v.Default = cty.UnknownVal(v.Type.WithoutOptionalAttributesDeep())
 		return
 	}

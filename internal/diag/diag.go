@@ -295,14 +295,31 @@ func (b *Bag) Lenient(f func(*Bag)) []Diagnostic {
 }
 
 // Retract takes out what came in by Lenient: it is about to be found out anew.
-func (b *Bag) Retract() {
+func (b *Bag) Retract() { b.drop(func(d Diagnostic) bool { return d.Aside }) }
+
+// Instead adds an error in the place of those, added before, that follow from the same mistake.
+func (b *Bag) Instead(d Diagnostic, follows func(Diagnostic) bool) {
+	b.mu.Lock()
+	dropped := b.follows(d)
+	b.mu.Unlock()
+	if dropped { // then what was said of its place stands
+		return
+	}
+	b.drop(func(d Diagnostic) bool { return d.Severity == Error && d.Subject != nil && follows(d) })
+	b.Add(d)
+}
+
+func (b *Bag) drop(is func(Diagnostic) bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var kept []Diagnostic
 	to := make([]int, len(b.list))
 	for i, d := range b.list {
-		if to[i] = len(kept); d.Aside {
+		if to[i] = len(kept); is(d) {
 			to[i] = -1
+			if d.Severity == Error {
+				b.errors--
+			}
 			continue
 		}
 		kept = append(kept, d)

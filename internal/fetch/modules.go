@@ -23,11 +23,11 @@ func LocalDir(source, parent string) (string, error) {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", fmt.Errorf("there is no directory %s", dir)
+		return "", fmt.Errorf("there is no directory %s", source)
 	case err != nil:
-		return "", fmt.Errorf("the directory %s could not be read: %w", dir, err)
+		return "", fmt.Errorf("the directory %s could not be read: %w", source, err)
 	case !info.IsDir():
-		return "", fmt.Errorf("%s is not a directory", dir)
+		return "", fmt.Errorf("%s is not a directory", source)
 	}
 	return dir, nil
 }

@@ -46,7 +46,7 @@ func (r *run) check() []diag.Diagnostic {
 	far := r.Type != LocalExec
 	switch {
 	case far && (r.Connection.Raw == cty.NilVal || r.Connection.Raw.IsNull()):
-		ds = append(ds, diag.Errorf(r.Type+" provisioner error", "Missing connection configuration for provisioner. It runs on another machine: say in a connection block, here or in the resource, how that is reached."))
+		ds = append(ds, diag.Errorf(r.Type+" provisioner error", "Missing connection configuration for provisioner. It runs on another machine. Add a connection block, to the provisioner or to the resource, that says how to reach it."))
 	case far:
 		ds = append(ds, ValidateConnection(r.Connection.Raw)...)
 	}

@@ -71,12 +71,12 @@ func (p *Project) resolve(path addr.Module, call *config.Call, parent *config.No
 		return p.installedModule(path, source, call, parent, bag)
 	}
 	if call.Versions != nil {
-		bag.Add(diag.Errorf("Invalid registry module source address", "The module %s is local, and a local module has no versions. Remove the version argument.", path).At(call.Range))
+		bag.Add(diag.Errorf("Invalid registry module source address", "Can't use local directory %q as a module registry address: the argument \"version\" applies only to registry modules. Remove it.", source).At(call.Versions.Range()))
 		return "", source, "", false
 	}
 	dir, err := fetch.LocalDir(source, parent.Module.Dir)
 	if err != nil {
-		bag.Add(diag.Errorf("Unreadable module directory", "Unable to evaluate directory symlink or read the module %s: %s.", path, err).At(call.SourceRange))
+		bag.Add(diag.Errorf("Unreadable module directory", "Unable to evaluate directory symlink for %s: %s. Correct the source, or create the directory.", path, err).At(call.SourceRange))
 		return "", source, "", false
 	}
 	return dir, source, "", true

@@ -39,7 +39,7 @@ func (x *importFinisher) finish(ctx context.Context) map[addr.Resource]string {
 			}
 		case x.p.outcomes.failed[d.ID].Load() || x.decided(im.To):
 		default:
-			x.p.run.Bag.Add(diag.Errorf("Configuration for import target does not exist", "The resource %s is declared, but has no instance %s. Import into an instance that its count or for_each makes.", im.To.Resource(), im.To).At(im.Block.Range).See("declared here", d.Range))
+			x.p.run.Bag.Add(diag.Errorf("Configuration for import target does not exist", "The configuration for the given import %s does not exist: the resource %s is declared, but its count or for_each makes no such instance. All target instances must have an associated configuration to be imported. Correct the key in the address, or add it to the resource.", im.To, im.To.Resource()).At(im.Block.To.Range()).See("declared here", d.Range))
 		}
 	}
 	return made
@@ -54,7 +54,7 @@ func (x *importFinisher) decided(i addr.Instance) bool {
 // generate imports an object without keeping it, and writes configuration for it.
 func (x *importFinisher) generate(ctx context.Context, im frame.Import) (string, bool) {
 	refuse := func(why string) (string, bool) {
-		x.p.run.Bag.Add(diag.Errorf("Configuration cannot be generated", "There is no configuration for the import target %s, and none can be made for it: %s. Write its configuration by hand.", im.To, why).At(im.Range))
+		x.p.run.Bag.Add(diag.Errorf("Configuration cannot be generated", "There is no configuration for the import target %s, and none can be generated for it: %s. Write its configuration by hand.", im.To, why).At(im.Block.To.Range()))
 		return "", false
 	}
 	switch {

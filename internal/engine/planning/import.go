@@ -123,7 +123,11 @@ func (x *instance) takenIn(ctx context.Context) (*plan.Change, func() mark.Value
 func importsDeclared(prog *program.Program, bag *diag.Bag) bool {
 	ok := true
 	for to, b := range prog.UndeclaredImports() {
-		bag.Add(diag.Errorf("Configuration for import target does not exist", "The configuration for the given import target %s does not exist. To have configuration made for this resource, use the -generate-config-out option of lethe plan. Otherwise, make sure the target resource exists within your configuration. For example:\n\n  lethe plan -generate-config-out=generated.tf", to).At(b.Range))
+		why := "If you wish to automatically generate config for this resource, use the -generate-config-out option within lethe plan. Otherwise, make sure the target resource exists within your configuration. For example:\n\n  lethe plan -generate-config-out=generated.tf"
+		if b.Keyed() {
+			why = "It cannot be generated: the -generate-config-out option cannot be used with resources which use for_each or count. Declare the resource in your configuration."
+		}
+		bag.Add(diag.Errorf("Configuration for import target does not exist", "The configuration for the given import target %s does not exist. %s", to, why).At(b.To.Range()))
 		ok = false
 	}
 	return ok

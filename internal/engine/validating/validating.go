@@ -135,21 +135,31 @@ func (r *validator) provisioners(d *program.Declaration, f *frame.Frame, k addr.
 	for _, p := range h.List {
 		v, out := f.Body(p.Body, provision.Schema(p.Type), in, frame.After, r.run.Bag)
 		if out == frame.OK {
-			r.faults(provision.Validate(p.Type, v.Raw), d, p.Range)
+			r.faults(provision.Validate(p.Type, v.Raw), d, p.Range, func(path cty.Path) diag.Range {
+				return f.WhereIn(p.Body, provision.Schema(p.Type), p.Range, path)
+			})
 		}
 		c, ok := r.run.Connection(h.Connections(p), f, in, frame.After)
 		if ok && c.Raw != cty.NilVal {
-			r.faults(provision.ValidateConnection(c.Raw), d, p.Range)
+			r.faults(provision.ValidateConnection(c.Raw), d, p.Range, func(path cty.Path) diag.Range {
+				at := p.Range
+				for _, block := range h.Connections(p) { // what a later one sets counts
+					at = f.WhereIn(block.Body, provision.ConnectionSchema(), at, path)
+				}
+				return at
+			})
 		}
 		if p.Type != provision.LocalExec && ok && c.Raw == cty.NilVal {
-			r.run.Bag.Add(diag.Errorf("Missing connection configuration", "A %s provisioner runs on another machine: say in a connection block, here or in the resource, how that is reached.", p.Type).At(p.Range).About(d))
+			r.run.Bag.Add(diag.Errorf("Missing connection configuration", "A %s provisioner runs on another machine. Add a connection block, to the provisioner or to the resource, that says how to reach it.", p.Type).At(p.Range).About(d))
 		}
 	}
 }
 
-func (r *validator) faults(ds []diag.Diagnostic, d *program.Declaration, at diag.Range) {
+// faults reports what is wrong with a provisioner, each mistake where it is made, as where knows, else at the block.
+func (r *validator) faults(ds []diag.Diagnostic, d *program.Declaration, block diag.Range, where func(cty.Path) diag.Range) {
 	for _, x := range ds {
-		if arg := strings.TrimPrefix(mark.PathString(x.Path), "."); arg != "" {
+		at := where(x.Path)
+		if arg := strings.TrimPrefix(mark.PathString(x.Path), "."); arg != "" && at == block {
 			x.Detail = "Argument " + arg + ": " + x.Detail
 		}
 		r.run.Bag.Add(x.At(at).About(d))

@@ -35,8 +35,8 @@ func (s *Env) Finite(v cty.Value, what string, e hclsyntax.Expression, ctx *hcl.
 		return true
 	}
 	if len(path) > 0 {
-		what += mark.PathString(append(cty.Path{cty.GetAttrStep{}}, path...))
+		what += mark.PathBelow(path)
 	}
-	s.Error(s.WithValues(diag.Errorf("Number is infinite", "The value of %s is infinity, as division by zero, the logarithm of zero and powers that are too large make it. It can be neither kept nor sent anywhere: see to it that it does not come about.", what).At(e.Range()), e, ctx))
+	s.Error(s.WithValues(diag.Errorf("Number is infinite", "The value of %s is infinity. A division by zero, the logarithm of zero or a power that is too large gives infinity, which can be neither stored nor sent to a provider. Change the expression so that it gives a finite number.", what).At(e.Range()), e, ctx))
 	return false
 }

@@ -51,6 +51,24 @@ func (e *Ref) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return v, diags
 }
 
+// After is how many steps of the reference select from what it names.
+func (e *Ref) After() int {
+	if e.Root == RootCall && e.Output != "" {
+		return len(e.Rest) + 1
+	}
+	return len(e.Rest)
+}
+
+// KeyRange is where the key of an instance is written.
+func (e *Ref) KeyRange() hcl.Range {
+	for _, step := range e.Traversal {
+		if _, key := step.(hcl.TraverseIndex); key {
+			return step.SourceRange()
+		}
+	}
+	return e.SrcRange
+}
+
 // base is the value that the reference selects from.
 func (e *Ref) base(s *Env) (cty.Value, hcl.Diagnostics) {
 	if e.Wrong {

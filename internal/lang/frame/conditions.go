@@ -7,6 +7,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/expr"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/state"
@@ -87,6 +88,15 @@ type conditionCheck struct {
 	source func(diag.Range) string // of an assertion of a test
 }
 
+// noBool reports a condition that gives neither true nor false; validation is why, as rules of variables say it.
+func (s *conditionCheck) noBool(but, validation string) {
+	d := diag.Errorf("Invalid condition result", "Condition expression must return either true or false, %s.", but)
+	if s.when == program.Validation {
+		d = diag.Errorf("Invalid variable validation result", "Invalid validation condition result value: %s.", validation)
+	}
+	s.Error(s.WithValues(d.At(s.c.Test.Range()), s.c.Test, s.Ctx))
+}
+
 func (s *conditionCheck) run() Result {
 	c := s.c
 	out := Result{Status: state.Errored, Range: c.Test.Range()}
@@ -104,10 +114,10 @@ func (s *conditionCheck) run() Result {
 	b, err := convert.To(v, cty.Bool)
 	switch {
 	case err != nil:
-		s.Error(s.WithValues(diag.Errorf("Invalid condition result", "Condition expression must return either true or false, not %s.", v.Type().FriendlyName()).At(c.Test.Range()), c.Test, s.Ctx))
+		s.noBool("not "+v.Type().FriendlyName(), expr.ConversionText(err))
 		return out
 	case b.IsNull():
-		s.Error(s.WithValues(diag.Errorf("Invalid condition result", "Condition expression must return either true or false, not null.").At(c.Test.Range()), c.Test, s.Ctx))
+		s.noBool("not null", "the condition must be either true or false, not null")
 		return out
 	case !b.IsKnown():
 		out.Status = state.Unknown

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
@@ -125,6 +126,11 @@ func (f *Frame) Where(d program.Decl, path cty.Path) diag.Range {
 		return diag.Range{}
 	}
 	return sourceRange(f.local(d), path)
+}
+
+// WhereIn is Where for a body that stands on its own, such as that of a provisioner.
+func (f *Frame) WhereIn(b hcl.Body, sch *schema.Block, otherwise diag.Range, path cty.Path) diag.Range {
+	return f.n.Where(b, sch, otherwise, path)
 }
 
 func sourceRange(d *program.Def, path cty.Path) diag.Range {

@@ -21,13 +21,13 @@ func (s *scope) Value(e *expr.Ref) (cty.Value, hcl.Diagnostics) {
 		return s.read(s.f, s.f.u.Defs[e.Local]), nil
 	case expr.RootCall:
 		if e.HasKey {
-			return s.moduleAt(e, e.Key.Value(), e.SrcRange)
+			return s.moduleAt(e, e.Key.Value(), e.KeyRange())
 		}
 		return s.module(e)
 	case expr.RootResource:
 		d := s.f.u.Defs[e.Local]
 		if e.HasKey {
-			return s.instanceAt(d, e.Key.Value(), e.SrcRange)
+			return s.instanceAt(d, e.Key.Value(), e.KeyRange())
 		}
 		return s.wholeOf(s.f, d), nil
 	case expr.RootPath, expr.RootTerraform:

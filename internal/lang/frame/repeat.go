@@ -210,12 +210,16 @@ func (r *repeater) forEach() {
 	}
 }
 
+// badSet is the title where a set has elements that cannot be keys.
+const badSet = "Invalid for_each set argument"
+
 // setOfStrings checks the element type of a set.
 func (r *repeater) setOfStrings(v cty.Value) bool {
 	ety := v.Type().ElementType()
 	if ety == cty.String || ety == cty.DynamicPseudoType || v.IsKnown() && v.LengthInt() == 0 {
 		return true
 	}
+	r.title = badSet
 	r.error(`The given "for_each" argument value is unsuitable: "for_each" supports maps and sets of strings, but you have provided a set containing type %s.`, ety.FriendlyName())
 	return false
 }
@@ -234,6 +238,7 @@ func (r *repeater) elements(v cty.Value, remark func(cty.Value) cty.Value) {
 	r.out.List = make([]addr.Key, 0, n)
 	for k, e := range expr.Entries(v) {
 		if k.IsNull() {
+			r.title = badSet
 			r.error(`The given "for_each" argument value is unsuitable: "for_each" sets must not contain null values.`)
 			return
 		}

@@ -83,6 +83,11 @@ func (s *StaticFrame) Body(b hcl.Body, sch *schema.Block, what string, bag *diag
 	return sc.split(v), sc.outcome() == OK
 }
 
+// Where is where in a body that Body evaluates a path leads, else otherwise.
+func (s *StaticFrame) Where(b hcl.Body, sch *schema.Block, otherwise diag.Range, path cty.Path) diag.Range {
+	return s.f.n.Where(b, sch, otherwise, path)
+}
+
 // Lasting reports what is ephemeral in the settings of a backend, which init writes down, except where it may be: for
 // the settings that are not written then. What else is wrong with them is left to Body: they may be incomplete
 // without the command line.
@@ -176,11 +181,11 @@ func plainString(v mark.Value, what string, nullable bool, at diag.Range, bag *d
 	case err != nil:
 		return fail("Unsuitable value type", "The value of "+what+" must be a string: "+expr.ConversionText(err)+".")
 	case !s.IsKnown():
-		return fail("Unsuitable value", "The value of "+what+" must be known before anything is planned.")
+		return fail("Unsuitable value type", "Unsuitable value: the value of "+what+" must be known before anything is planned.")
 	case s.IsNull() && nullable:
 		return "", true
 	case s.IsNull():
-		return fail("Unsuitable value", "The value of "+what+" must not be null.")
+		return fail("Unsuitable value type", "Unsuitable value: null value is not allowed for "+what+".")
 	}
 	return s.AsString(), true
 }

@@ -49,12 +49,19 @@ func (s *scope) variable(d *program.Def) cty.Value {
 	return s.accept(s.f.n, d, given, arg.Expr)
 }
 
+// notNull is what is wrong with a null that a variable neither allows nor replaces.
+const notNull = "required variable may not be set to null"
+
 // accept makes a variable's value of what a call gives it: defaults of optional attributes,
 // conversion, nullability, marks. n is where the variable stands, which need not be the scope's.
 func (s *scope) accept(n *program.Node, d *program.Def, given cty.Value, from hclsyntax.Expression) cty.Value {
 	out, problem := prepareVariable(d.Var, given)
 	if problem != "" {
-		s.Error(diag.Errorf("Invalid value for input variable", "The given value is not suitable for %s declared at %s: %s.", n.Config.Path.String()+".var."+d.Name, place2(d.At), problem).At(from.Range()).See("declared here", d.At))
+		title := "Invalid value for input variable"
+		if problem == notNull {
+			title = "Required variable not set"
+		}
+		s.Error(diag.Errorf(title, "The given value is not suitable for %s declared at %s: %s.", n.Config.Path.String()+".var."+d.Name, place2(d.At), problem).At(from.Range()).See("declared here", d.At))
 		return cty.DynamicVal
 	}
 	if !d.Var.Ephemeral && s.Marked {
@@ -79,7 +86,7 @@ func prepareVariable(v *config.Variable, given cty.Value) (cty.Value, string) {
 	}
 	if out.IsNull() && !v.Nullable {
 		if !program.HasDefault(v) {
-			return cty.DynamicVal, "required variable may not be set to null"
+			return cty.DynamicVal, notNull
 		}
 		_, remark := mark.Bare(out)
 		return remark(v.Default), ""
@@ -155,6 +162,9 @@ func (g Given) value(v *config.Variable, bag *diag.Bag) (cty.Value, bool) {
 
 func (g Given) invalid(v *config.Variable, problem string) diag.Diagnostic {
 	title := "Invalid value for input variable"
+	if problem == notNull {
+		title = "Required variable not set"
+	}
 	d := diag.Errorf(title, "The given value is not suitable for var.%s declared at %s: %s.", v.Name, place2(v.Range), problem)
 	if g.Range != (diag.Range{}) {
 		return d.At(g.Range).See("declared here", v.Range)

@@ -9,6 +9,12 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/funcs"
 )
 
+// The titles of references to symbols that only repeated blocks have.
+const (
+	withoutCount   = `Reference to "count" in non-counted context`
+	withoutForEach = `Reference to "each" in context without for_each`
+)
+
 // allowed reports whether a symbol may be used where the expression stands, and says why not.
 func (r *rewriter) allowed(e *expr.Ref) bool {
 	switch e.Root {
@@ -16,13 +22,13 @@ func (r *rewriter) allowed(e *expr.Ref) bool {
 		if r.place.Count {
 			return true
 		}
-		r.c.error(`Reference to "count" in non-counted context`, `The "count" object can only be used in "module", "resource", "data" and "ephemeral" blocks, and only when the "count" argument is set.`, e.SrcRange)
+		r.c.error(withoutCount, `The "count" object can only be used in "module", "resource", "data" and "ephemeral" blocks, and only when the "count" argument is set.`, e.SrcRange)
 		return false
 	case expr.RootEach:
 		if r.place.Each {
 			return true
 		}
-		r.c.error(`Reference to "each" in context without for_each`, `The "each" object can be used only in "module", "resource", "data", "ephemeral" and "provider" blocks, and only when the "for_each" argument is set.`, e.SrcRange)
+		r.c.error(withoutForEach, `The "each" object can be used only in "module", "resource", "data", "ephemeral" and "provider" blocks, and only when the "for_each" argument is set.`, e.SrcRange)
 		return false
 	case expr.RootSelf:
 		if r.place.Self {

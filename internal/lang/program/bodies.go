@@ -19,7 +19,7 @@ func (r *rewriter) body(b hcl.Body) *RawBody {
 	if !ok {
 		return r.jsonBody(b)
 	}
-	out := &RawBody{missing: native.MissingItemRange()}
+	out := &RawBody{missing: native.MissingItemRange(), at: native.SrcRange}
 	attrs, _ := native.JustAttributes()
 	out.Attrs = make([]rawAttr, 0, len(attrs))
 	for name, a := range attrs {

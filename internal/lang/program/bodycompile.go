@@ -129,7 +129,8 @@ func (c *bodyCompiler) unknownNames(raw *RawBody, sch *schema.Block) {
 		if near == a.Name { // it is not one of those only in a block _
 			hint = ` In a block "_", every name is an argument of the provider: what has a meaning of its own stands outside of it.`
 		}
-		c.error(diag.Errorf("Unsupported argument", "An argument named %q is not expected here.%s", a.Name, hint).At(a.NameAt))
+		said := diag.Errorf("Unsupported argument", "An argument named %q is not expected here.%s", a.Name, hint).At(a.NameAt)
+		c.instead(said, func(d diag.Diagnostic) bool { return contains(a.at, *d.Subject) || c.needs(d, near, raw) })
 		raw.mean(sch, near)
 	}
 	for i := range raw.Blocks {
@@ -144,8 +145,35 @@ func (c *bodyCompiler) unknownNames(raw *RawBody, sch *schema.Block) {
 			continue
 		}
 		hint := cmp.Or(config.Misplaced(b.typ), diag.DidYouMean(b.typ, append(blockNames(sch), metaBlocks...)))
-		c.error(diag.Errorf("Unsupported block type", "Blocks of type %q are not expected here.%s", b.typ, hint).At(b.typeAt))
+		c.instead(diag.Errorf("Unsupported block type", "Blocks of type %q are not expected here.%s", b.typ, hint).At(b.typeAt), func(d diag.Diagnostic) bool { return contains(b.Body.at, *d.Subject) })
 	}
+}
+
+// instead reports that something is not expected in a body. What was said of the references in it follows from that:
+// in "ignore_changes" or "when" they are no references.
+func (c *bodyCompiler) instead(d diag.Diagnostic, follows func(diag.Diagnostic) bool) {
+	c.bag.Instead(d, follows)
+	c.ok = false
+}
+
+// needs reports whether an error is about what a count or for_each would give that is there under a wrong name.
+func (c *bodyCompiler) needs(d diag.Diagnostic, near string, raw *RawBody) bool {
+	symbol := map[string]string{"count": withoutCount, "for_each": withoutForEach}[near]
+	of := c.c.d
+	switch {
+	case symbol == "" || raw != c.outer || of == nil:
+		return false
+	case d.Summary == symbol:
+		return contains(raw.at, *d.Subject)
+	case d.Summary == config.InvalidImportTo:
+		return d.Related[0].Range == of.At
+	}
+	return of.Kind == Resource && d.Detail == noKeyOf(localName(of.Res.Name))
+}
+
+// contains reports whether all of a place lies within another.
+func contains(within, at hcl.Range) bool {
+	return within.Filename == at.Filename && within.Start.Byte <= at.Start.Byte && at.End.Byte <= within.End.Byte
 }
 
 // mean remembers the required argument that is there under a wrong name: it is not reported as

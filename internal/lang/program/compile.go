@@ -221,8 +221,11 @@ func (c *compiler) dependsOn(list []hcl.Traversal) {
 		if !ok {
 			continue
 		}
+		if !r.allowed(target) {
+			continue
+		}
 		if len(target.Rest) > 0 {
-			c.error("Invalid depends_on reference", "References in depends_on must be to a whole object (resource, etc), not to an attribute of an object.", t.SourceRange())
+			c.error("Invalid depends_on reference", "References in depends_on must be to a whole object (resource, etc), not to an attribute of an object. Remove the attribute.", target.Rest.SourceRange())
 			continue
 		}
 		u := instancesOf(target)
@@ -230,7 +233,7 @@ func (c *compiler) dependsOn(list []hcl.Traversal) {
 		switch target.Root {
 		case expr.RootResource, expr.RootVariable, expr.RootLocal:
 			if c.u.Defs[u.local] == c.d {
-				c.bag.Add(diag.Warningf("Self-referential block", "A block cannot wait for itself: this reference in depends_on to the block that it stands in means nothing.").At(t.SourceRange()))
+				c.bag.Add(diag.Warningf("Self-referential block", "This block refers to itself in depends_on. A block cannot wait for itself, so the reference has no effect. Remove it.").At(t.SourceRange()))
 				continue
 			}
 		case expr.RootCall:

@@ -133,7 +133,12 @@ func (c *compiler) unexpectedKey(e *expr.Ref, at diag.Range) {
 		c.error("Unexpected module instance key", fmt.Sprintf(`Because module.%s does not have "count" or "for_each" set, references to it must not include an index key. Remove the bracketed index to refer to the single instance of this module.`, c.u.Defs[e.Local].Name), at)
 		return
 	}
-	c.error("Unexpected resource instance key", fmt.Sprintf(`Because %s does not have "count" or "for_each" set, references to it must not include an index key. Remove the bracketed index to refer to the single instance of this resource.`, localName(c.u.Defs[e.Local].Res.Name)), at)
+	c.error("Unexpected resource instance key", noKeyOf(localName(c.u.Defs[e.Local].Res.Name)), at)
+}
+
+// noKeyOf says why there is no instance with a key of a resource.
+func noKeyOf(resource string) string {
+	return fmt.Sprintf(`Because %s does not have "count" or "for_each" set, references to it must not include an index key. Remove the bracketed index to refer to the single instance of this resource.`, resource)
 }
 
 // missingKey complains about an attribute of something repeated.
@@ -152,7 +157,7 @@ func (r *rewriter) missingKey(e *expr.Ref) bool {
 	} else {
 		noun = "module"
 	}
-	r.c.error(fmt.Sprintf("Missing %s instance key", noun), fmt.Sprintf("Because %s has %q set, its attributes must be accessed on specific instances.\n\nFor example, to correlate with indices of a referring resource, use:\n    %s[%s]\n\nTo take all instances together, use:\n    %s", name, what, name, index, fmt.Sprintf(all, name)), e.SrcRange)
+	r.c.error(fmt.Sprintf("Missing %s instance key", noun), fmt.Sprintf("Because %s has %q set, its attributes must be accessed on specific instances.\n\nFor example, to correlate with indices of a referring resource, use:\n    %s[%s]\n\nTo take all instances together, use:\n    %s", name, what, name, index, fmt.Sprintf(all, name)), e.Traversal[:len(e.Traversal)-e.After()].SourceRange())
 	return false
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // What is compiled when it is asked for: expressions and bodies that are no part of the program as such, and all
@@ -26,6 +27,15 @@ func (n *Node) Block(b hcl.Body, s *schema.Block, may AllowedRefs, static string
 	bc := &bodyCompiler{c: c, bag: bag, ok: true}
 	out := bc.compile(raw, s)
 	return out, bc.ok && !c.failed
+}
+
+// Where is where in a body that Block compiles a path leads, at if it leads to nothing that is written out.
+func (n *Node) Where(b hcl.Body, s *schema.Block, at diag.Range, path cty.Path) diag.Range {
+	var said diag.Bag // what is wrong with the body was reported when it was compiled
+	c := n.compiler(&Def{}, "settings", &said)
+	raw := c.in(ByProvision, AllowedRefs{}).body(b)
+	(&bodyCompiler{c: c, bag: &said, ok: true}).compile(raw, s)
+	return raw.Where(at, path)
 }
 
 // Local compiles the expression of a local that is not compiled yet.

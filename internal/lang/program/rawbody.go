@@ -44,7 +44,8 @@ type RawBody struct {
 	why      Use
 	place    AllowedRefs
 	locals   []locals
-	meant    string // a required argument that is there under a wrong name
+	meant    string    // a required argument that is there under a wrong name
+	at       hcl.Range // all of it, in native syntax
 }
 
 type rawAttr struct {

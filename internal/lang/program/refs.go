@@ -83,7 +83,7 @@ func (r *rewriter) keyed(e *expr.Ref) bool {
 	repeated := e.Repeated
 	switch {
 	case e.HasKey && !repeated:
-		r.c.unexpectedKey(e, e.SrcRange)
+		r.c.unexpectedKey(e, e.Traversal[:len(e.Traversal)-e.After()].SourceRange())
 		return false
 	case !e.HasKey && repeated && (len(e.Rest) > 0 || e.Output != ""):
 		return r.missingKey(e)
@@ -184,7 +184,7 @@ func (c *compiler) instanceKey(e *expr.Ref) bool {
 	}
 	key, ok := addr.KeyOf(ix.Key)
 	if !ok {
-		c.error("Invalid index key", "The key of an instance must be a string or a whole number of 0 or more.", ix.SrcRange)
+		c.error("Invalid index key", "Invalid index for resource instance: either a string or an integer is required, and an integer must be 0 or more.", ix.SrcRange)
 		return false
 	}
 	e.Key, e.HasKey, e.Rest = key, true, e.Rest[1:]

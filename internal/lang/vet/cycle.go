@@ -120,6 +120,10 @@ func reportSelf(p *program.Program, d program.Decl, bag *diag.Bag) bool {
 			return true
 		}
 		what := p.Decls()[d]
+		if what.Kind == program.Local {
+			bag.Add(diag.Errorf("Self-referencing local value", "Local value %s cannot use its own result as part of its expression.", name(what)).At(r.Range).About(what))
+			return true
+		}
 		bag.Add(diag.Errorf("Self-referential block", "Configuration for %s may not refer to itself.%s", name(what), selfHint(what, r)).At(r.Range).About(what))
 		return true
 	}

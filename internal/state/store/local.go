@@ -26,7 +26,7 @@ var LocalDriver = Driver{
 		path, set := s.Text("path")
 		if set && path == "" {
 			//lint:ignore ST1005 the text is shown to users as it is, in the words of Terraform and OpenTofu
-			return nil, errors.New(`The "path" attribute value must not be empty`)
+			return nil, s.Bad("path", `the "path" attribute value must not be empty`)
 		}
 		workspaces, _ := s.Text("workspace_dir")
 		return NewLocal(LocalOptions{Dir: s.Dir, FS: s.FS, Path: path, WorkspaceDir: workspaces}), nil
@@ -183,7 +183,7 @@ func (l *Local) read(path string) ([]byte, error) {
 		}
 		return data, nil
 	}
-	return nil, errors.New("it is replaced all the time")
+	return nil, errors.New("other programs keep replacing the file while it is read; try again when they are done")
 }
 
 // versionOf is a checksum of the content: of two polynomials, since one is short. It guards

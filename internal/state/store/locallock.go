@@ -91,7 +91,7 @@ func (l *Local) take(h *holding, path string) error {
 		}
 		f.Close()
 	}
-	return errors.New("it is replaced all the time")
+	return errors.New("other programs keep replacing the file while it is locked; try again when they are done")
 }
 
 // inPlace reports whether f is the file at path.

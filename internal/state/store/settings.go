@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -24,6 +23,8 @@ type Settings struct {
 	Schema *schema.Block       // of Config; may be nil
 	Learn  func(text string)   // called with each value of a sensitive setting; may be nil
 	Hosts  Hosts               // for stores of services that have a host; may be nil
+
+	within cty.Path // what In has gone into
 }
 
 // Hosts know what hosts offer, and who asks them.
@@ -92,7 +93,7 @@ func (s Settings) Bool(name string, env ...string) (bool, error) {
 	}
 	b, err := strconv.ParseBool(text)
 	if err != nil {
-		return false, fmt.Errorf("the setting %q must be true or false, not %q", name, text)
+		return false, s.Bad(name, "the setting %q must be true or false, not %q", named(name, env), text)
 	}
 	return b, nil
 }
@@ -105,9 +106,17 @@ func (s Settings) Int(name string, otherwise int, env ...string) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
-		return 0, fmt.Errorf("the setting %q must be a whole number, not %q", name, text)
+		return 0, s.Bad(name, "the setting %q must be a whole number of 0 or more, not %q", named(name, env), text)
 	}
 	return n, nil
+}
+
+// named is how a message names a setting: one of the environment alone has no other name.
+func named(name string, env []string) string {
+	if name == "" {
+		return strings.Join(env, " or ")
+	}
+	return name
 }
 
 // List gives a setting that is a list or a set of strings; nil where it is not set.
@@ -128,7 +137,7 @@ func (s Settings) List(name string) []string {
 // In are the settings in a setting that has attributes of its own.
 func (s Settings) In(name string) Settings {
 	in := s
-	in.Schema, in.Config = nil, cty.NilVal
+	in.Schema, in.Config, in.within = nil, cty.NilVal, s.path(name)
 	if c := s.Config; c != cty.NilVal && !c.IsNull() && c.Type().IsObjectType() && c.Type().HasAttribute(name) {
 		in.Config = c.GetAttr(name)
 	}

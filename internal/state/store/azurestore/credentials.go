@@ -43,7 +43,7 @@ func (r *reader) container(ctx context.Context, at, account string, o *container
 	}
 	shared, err := container.NewSharedKeyCredential(account, key)
 	if err != nil {
-		return nil, fmt.Errorf("the access key cannot be used: %w", err)
+		return nil, r.S.Bad("access_key", "the access key cannot be used: %w", err)
 	}
 	return container.NewClientWithSharedKeyCredential(at, shared, o)
 }

@@ -2,7 +2,6 @@ package azurestore
 
 import (
 	"context"
-	"errors"
 	"net/url"
 	"strings"
 	"time"
@@ -34,7 +33,7 @@ func open(ctx context.Context, s store.Settings) (store.Store, error) {
 	account, name, key := r.Must("storage_account_name"), r.Must("container_name"), r.Must("key")
 	where := cloudauth.AzureCloud(&r.Reader)
 	if r.Flag("lookup_blob_endpoint", "ARM_USE_DNS_STORAGE_ENDPOINT") {
-		r.Fail(errors.New(`"lookup_blob_endpoint" is not honoured: accounts are found at their usual address`))
+		r.Bad("lookup_blob_endpoint", `"lookup_blob_endpoint" is not supported: Lethe uses the usual address of the storage account. Remove the argument`)
 	}
 	snapshot := r.Flag("snapshot", "ARM_SNAPSHOT")
 	r.cloud = where.Configuration

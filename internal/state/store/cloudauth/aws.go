@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -88,7 +87,7 @@ func (r *awsReader) duration(name string, otherwise time.Duration) time.Duration
 	}
 	d, err := time.ParseDuration(t)
 	if err != nil {
-		r.Fail(fmt.Errorf("the setting %q must be a duration such as 1h, not %q", name, t))
+		r.Bad(name, "the value of %q cannot be parsed as a duration such as 1h: %q", name, t)
 	}
 	return d
 }
@@ -121,7 +120,7 @@ func AWS(ctx context.Context, s *store.Reader) aws.Config {
 	add(len(files) > 0, config.WithSharedCredentialsFiles(files))
 	key, secret := r.Text("access_key"), r.Text("secret_key")
 	if (key == "") != (secret == "") {
-		r.Fail(errors.New(`"access_key" and "secret_key" belong together, and only one is set`))
+		r.Bad(r.Which("access_key", "secret_key"), `"access_key" and "secret_key" belong together, and only one is set`)
 	}
 	add(key != "", config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(key, secret, r.Text("token"))))
 	add(r.Flag("use_fips_endpoint"), config.WithUseFIPSEndpoint(aws.FIPSEndpointStateEnabled))
@@ -132,13 +131,15 @@ func AWS(ctx context.Context, s *store.Reader) aws.Config {
 	}
 	if text := r.Text("ec2_metadata_service_endpoint_mode"); text != "" {
 		var mode imds.EndpointModeState
-		r.Fail(mode.SetFromString(text))
+		if err := mode.SetFromString(text); err != nil {
+			r.Bad("ec2_metadata_service_endpoint_mode", "%w", err)
+		}
 		options = append(options, config.WithEC2IMDSEndpointMode(mode))
 	}
 	if path := r.Text("custom_ca_bundle"); path != "" {
 		f, err := os.Open(path)
 		if err != nil {
-			r.Fail(fmt.Errorf("the file of custom_ca_bundle cannot be read: %w", err))
+			r.Bad("custom_ca_bundle", "the file that custom_ca_bundle names cannot be read: %w", err)
 			return aws.Config{}
 		}
 		defer f.Close()
@@ -156,7 +157,7 @@ func AWS(ctx context.Context, s *store.Reader) aws.Config {
 		return c
 	}
 	if c.Region == "" {
-		r.Fail(errors.New(`"region" is not set: not in the backend block, not with -backend-config, not in AWS_REGION or AWS_DEFAULT_REGION, and not in a profile`))
+		r.Fail(r.S.Missing("region", "AWS_REGION", "AWS_DEFAULT_REGION"))
 	}
 	r.assume(&c)
 	return c
@@ -247,7 +248,7 @@ func AWSAccount(ctx context.Context, s *store.Reader, c aws.Config) {
 	}
 	who, err := r.sts(c).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil {
-		r.Fail(fmt.Errorf("the account of the credentials cannot be found out: %w", err))
+		r.Fail(fmt.Errorf("the AWS account that the credentials belong to could not be determined: %w", err))
 		return
 	}
 	id := aws.ToString(who.Account)

@@ -87,7 +87,7 @@ func (r *azureReader) orFile(name, env, fileName, fileEnv string) string {
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		r.Fail(fmt.Errorf("the file of %q cannot be read: %w", fileName, err))
+		r.Bad(fileName, "the file that %q names cannot be read: %w", fileName, err)
 	}
 	t := strings.TrimSpace(string(data))
 	r.S.Secret(t)
@@ -115,11 +115,11 @@ func Azure(s *store.Reader, in cloud.Configuration) (azcore.TokenCredential, err
 			data, err = os.ReadFile(path)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("the client certificate cannot be read: %w", err)
+			return nil, r.S.Bad(r.Which("client_certificate", "client_certificate_path"), "the client certificate cannot be read: %w", err)
 		}
 		certs, key, err := azidentity.ParseCertificates(data, []byte(r.Text("client_certificate_password", "ARM_CLIENT_CERTIFICATE_PASSWORD")))
 		if err != nil {
-			return nil, fmt.Errorf("the client certificate cannot be used: %w", err)
+			return nil, r.S.Bad(r.Which("client_certificate", "client_certificate_path"), "the client certificate cannot be used: %w", err)
 		}
 		return azidentity.NewClientCertificateCredential(tenant, client, certs, key, &azidentity.ClientCertificateCredentialOptions{ClientOptions: o})
 	case oidc:
@@ -128,7 +128,7 @@ func Azure(s *store.Reader, in cloud.Configuration) (azcore.TokenCredential, err
 		return azidentity.NewWorkloadIdentityCredential(&azidentity.WorkloadIdentityCredentialOptions{ClientOptions: o, ClientID: client, TenantID: tenant})
 	case msi:
 		if r.Text("msi_endpoint", "ARM_MSI_ENDPOINT") != "" || r.Text("endpoint") != "" {
-			return nil, errors.New(`"msi_endpoint" is not honoured: the identity of a machine is asked for where Azure has it`)
+			return nil, r.S.Bad("msi_endpoint", `"msi_endpoint" is not supported: Lethe asks for the identity of the machine at the usual address of Azure. Remove the argument`)
 		}
 		m := &azidentity.ManagedIdentityCredentialOptions{ClientOptions: o}
 		if client != "" {
@@ -138,7 +138,7 @@ func Azure(s *store.Reader, in cloud.Configuration) (azcore.TokenCredential, err
 	case cli == "" || set:
 		return azidentity.NewAzureCLICredential(&azidentity.AzureCLICredentialOptions{TenantID: tenant, Subscription: r.Text("subscription_id", "ARM_SUBSCRIPTION_ID")})
 	}
-	return nil, errors.New("there are no credentials for Azure: every way to authenticate is switched off")
+	return nil, errors.New("there are no credentials for Azure, because every way to authenticate is switched off: set a client secret or a client certificate, or use_oidc, use_msi or use_cli")
 }
 
 // identity is the credential by a token of another identity provider.

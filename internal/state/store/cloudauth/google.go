@@ -106,12 +106,12 @@ func (t *tokens) source() (oauth2.TokenSource, error) {
 		}
 		var err error
 		if text, err = os.ReadFile(path); err != nil {
-			return nil, errors.New(`the setting "credentials" is no JSON, and no file that can be read`)
+			return nil, errors.New(`the string provided in "credentials" is neither valid JSON nor the path of a file that can be read`)
 		}
 	}
 	var kind struct{ Type google.CredentialsType }
 	if err := json.Unmarshal(text, &kind); err != nil {
-		return nil, errors.New("the credentials are no JSON object")
+		return nil, errors.New(`the string provided in "credentials" must be a JSON object, or the path of a file that contains one`)
 	}
 	// They are the user's own, who may name any kind.
 	found, err := google.CredentialsFromJSONWithType(t.ctx, text, kind.Type, scopes...)

@@ -5,8 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -62,7 +60,7 @@ func (r *reader) file(name string, env ...string) []byte {
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		r.Fail(fmt.Errorf("the file of %q cannot be read: %w", cmp.Or(name, env[0]), err))
+		r.Bad(name, "the file that %q names cannot be read: %w", cmp.Or(name, env[0]), err)
 	}
 	return text
 }
@@ -72,9 +70,9 @@ func open(_ context.Context, s store.Settings) (store.Store, error) {
 	o := Options{Path: r.Text("path"), Gzip: r.flag("gzip", false), NoLock: !r.flag("lock", true), Header: http.Header{}, Query: url.Values{}}
 	switch {
 	case o.Path == "":
-		r.Fail(errors.New(`"path" is not set: not in the backend block, and not with -backend-config`))
+		r.Fail(s.Missing("path"))
 	case strings.HasPrefix(o.Path, "/"):
-		r.Fail(fmt.Errorf(`the value of "path", %q, must not begin with "/": no key of Consul does`, o.Path))
+		r.Bad("path", `the value of "path", %q, must not begin with "/": keys of Consul do not begin with one`, o.Path)
 	}
 	if s.Agent != "" {
 		o.Header.Set("User-Agent", s.Agent)
@@ -120,7 +118,7 @@ func (r *reader) server(t *http.Transport) *url.URL {
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		r.Fail(errors.New(`"address" and "scheme" are no address of an agent`))
+		r.Bad(r.Which("scheme", "address"), `"address" and "scheme" must together make the address of a Consul agent, such as https://consul.example.com:8501`)
 		return nil
 	}
 	return u
@@ -132,17 +130,17 @@ func (r *reader) transport() *http.Transport {
 	if ca := r.file("ca_file", "CONSUL_CACERT"); ca != nil {
 		t.TLSClientConfig.RootCAs = x509.NewCertPool()
 		if !t.TLSClientConfig.RootCAs.AppendCertsFromPEM(ca) {
-			r.Fail(errors.New(`the file of "ca_file" has no certificate in PEM`))
+			r.Bad("ca_file", `the file that "ca_file" names contains no certificate in PEM`)
 		}
 	}
 	cert, key := r.file("cert_file", "CONSUL_CLIENT_CERT"), r.file("key_file", "CONSUL_CLIENT_KEY")
 	switch {
 	case (cert == nil) != (key == nil):
-		r.Fail(errors.New(`"cert_file" and "key_file" belong together, and only one is set`))
+		r.Bad(r.Which("cert_file", "key_file"), `"cert_file" and "key_file" belong together, and only one is set`)
 	case cert != nil:
 		pair, err := tls.X509KeyPair(cert, key)
 		if err != nil {
-			r.Fail(fmt.Errorf("the client certificate and its key cannot be used: %w", err))
+			r.Bad("cert_file", "the client certificate and its key cannot be used: %w", err)
 		}
 		t.TLSClientConfig.Certificates = []tls.Certificate{pair}
 	}

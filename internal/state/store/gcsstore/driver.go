@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
-	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -36,7 +35,7 @@ func open(ctx context.Context, s store.Settings) (store.Store, error) {
 	}
 	o := Options{Bucket: text("bucket"), Prefix: strings.TrimLeft(text("prefix"), "/"), KMSKey: text("kms_encryption_key", "GOOGLE_KMS_ENCRYPTION_KEY"), Header: http.Header{}}
 	if o.Bucket == "" {
-		return nil, errors.New(`"bucket" is not set: not in the backend block, and not with -backend-config`)
+		return nil, s.Missing("bucket")
 	}
 	if s.Agent != "" {
 		o.Header.Set("User-Agent", s.Agent)
@@ -44,10 +43,10 @@ func open(ctx context.Context, s store.Settings) (store.Store, error) {
 	if key := text("encryption_key", "GOOGLE_ENCRYPTION_KEY"); key != "" {
 		raw, err := base64.StdEncoding.DecodeString(key)
 		if err != nil || len(raw) != 32 {
-			return nil, errors.New(`"encryption_key" is no key of 32 bytes in base64`)
+			return nil, s.Bad("encryption_key", `the value of "encryption_key" must be a key of 32 bytes, encoded in base64`)
 		}
 		if o.KMSKey != "" {
-			return nil, errors.New(`only one of "encryption_key" and "kms_encryption_key" can be set`)
+			return nil, s.Bad("kms_encryption_key", `only one of "encryption_key" and "kms_encryption_key" can be set`)
 		}
 		sum := sha256.Sum256(raw)
 		o.Header.Set("X-Goog-Encryption-Algorithm", "AES256")
@@ -57,7 +56,7 @@ func open(ctx context.Context, s store.Settings) (store.Store, error) {
 	at := cmp.Or(text("storage_custom_endpoint", "GOOGLE_BACKEND_STORAGE_CUSTOM_ENDPOINT", "GOOGLE_STORAGE_CUSTOM_ENDPOINT"), "https://storage."+cloudauth.GoogleDomain(s))
 	var err error
 	if o.Endpoint, err = url.Parse(at); err != nil || o.Endpoint.Host == "" {
-		return nil, errors.New(`"storage_custom_endpoint" is no address`)
+		return nil, s.Bad("storage_custom_endpoint", `the value of "storage_custom_endpoint" must be an address, such as https://storage.example.com`)
 	}
 	// It may name the version of the API, which the names of requests have already.
 	o.Endpoint.Path = strings.TrimSuffix(strings.TrimSuffix(o.Endpoint.Path, "/"), "/storage/v1")

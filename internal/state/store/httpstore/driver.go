@@ -48,7 +48,7 @@ func open(_ context.Context, s store.Settings) (store.Store, error) {
 	tries := store.Tries{Again: r.int("retry_max", 2), Shortest: time.Duration(r.int("retry_wait_min", 1)) * time.Second, Longest: time.Duration(r.int("retry_wait_max", 30)) * time.Second}
 	o.Client = r.client(o.Header)
 	if o.Address == nil && r.err == nil {
-		r.err = errors.New(`"address" is not set: not in the backend block, not with -backend-config, and not in TF_HTTP_ADDRESS`)
+		r.err = s.Missing("address", env("address"))
 	}
 	if r.err != nil {
 		return nil, r.err
@@ -82,7 +82,7 @@ func (r *reader) url(name string) *url.URL {
 	}
 	u, err := url.Parse(t)
 	if err == nil && (u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
-		err = errors.New("it has to begin with http:// or https://, and to name a host")
+		err = errors.New("address must be HTTP or HTTPS, such as https://example.com/state")
 	}
 	if u != nil {
 		password, _ := u.User.Password()
@@ -93,7 +93,7 @@ func (r *reader) url(name string) *url.URL {
 		err = failed.Err // without the address: it may have a password in it
 	}
 	if err != nil {
-		r.err = cmp.Or(r.err, fmt.Errorf("%q is no address: %w", name, err))
+		r.err = cmp.Or(r.err, r.s.Bad(name, "the value of %q cannot be used: %w", name, err))
 	}
 	return u
 }
@@ -102,7 +102,7 @@ func (r *reader) header() http.Header {
 	h := http.Header{}
 	for name, v := range r.s.Texts("headers") {
 		if strings.EqualFold(name, "Content-Type") || strings.EqualFold(name, "Content-MD5") {
-			r.err = cmp.Or(r.err, fmt.Errorf("the header %q cannot be set: the store sets it", name))
+			r.err = cmp.Or(r.err, r.s.Bad("headers", "the header %q cannot be set, because Lethe sets it for each request. Remove it from \"headers\"", name))
 		}
 		h.Set(name, v)
 	}
@@ -123,17 +123,17 @@ func (r *reader) client(header http.Header) *http.Client {
 	if ca := r.text("client_ca_certificate_pem", ""); ca != "" {
 		t.TLSClientConfig.RootCAs = x509.NewCertPool()
 		if !t.TLSClientConfig.RootCAs.AppendCertsFromPEM([]byte(ca)) {
-			r.err = cmp.Or(r.err, errors.New(`"client_ca_certificate_pem" has no certificate in PEM`))
+			r.err = cmp.Or(r.err, r.s.Bad("client_ca_certificate_pem", `the value of "client_ca_certificate_pem" contains no certificate in PEM`))
 		}
 	}
 	cert, key := r.text("client_certificate_pem", ""), r.text("client_private_key_pem", "")
 	switch {
 	case (cert == "") != (key == ""):
-		r.err = cmp.Or(r.err, errors.New(`"client_certificate_pem" and "client_private_key_pem" belong together, and only one is set`))
+		r.err = cmp.Or(r.err, r.s.Bad("client_certificate_pem", `"client_certificate_pem" and "client_private_key_pem" belong together, and only one is set`))
 	case cert != "":
 		pair, err := tls.X509KeyPair([]byte(cert), []byte(key))
 		if err != nil {
-			r.err = cmp.Or(r.err, fmt.Errorf("the client certificate and its key cannot be used: %w", err))
+			r.err = cmp.Or(r.err, r.s.Bad("client_certificate_pem", "the client certificate and its key cannot be used: %w", err))
 		}
 		t.TLSClientConfig.Certificates = []tls.Certificate{pair}
 	}

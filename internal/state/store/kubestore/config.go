@@ -168,7 +168,7 @@ func (r *reader) access() *access {
 	}
 	if a.server == nil {
 		if r.Err == nil {
-			r.Fail(errors.New(`which cluster is not known: none of "config_path", "config_paths", "in_cluster_config" and "host" is set, and none of KUBE_CONFIG_PATH, KUBE_CONFIG_PATHS, KUBE_IN_CLUSTER_CONFIG and KUBE_HOST`))
+			r.Fail(errors.New(`the Kubernetes cluster is not known: none of "config_path", "config_paths", "in_cluster_config" and "host" is set, and none of KUBE_CONFIG_PATH, KUBE_CONFIG_PATHS, KUBE_IN_CLUSTER_CONFIG and KUBE_HOST. Set one of them`))
 		}
 		return a
 	}

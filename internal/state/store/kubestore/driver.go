@@ -3,7 +3,6 @@ package kubestore
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"net/http"
 	"regexp"
 	"time"
@@ -56,9 +55,9 @@ func open(_ context.Context, s store.Settings) (store.Store, error) {
 	o := Options{Suffix: r.Text("secret_suffix", ""), Labels: s.Texts("labels"), Namespace: cmp.Or(r.Text("namespace", "KUBE_NAMESPACE"), "default"), Agent: s.Agent}
 	switch {
 	case o.Suffix == "":
-		r.Fail(fmt.Errorf("%q is not set: not in the backend block, and not with -backend-config", "secret_suffix"))
+		r.Fail(s.Missing("secret_suffix"))
 	case numbered.MatchString(o.Suffix):
-		r.Fail(fmt.Errorf(`the value of "secret_suffix", %q, must not end with "-" and a number`, o.Suffix))
+		r.Bad("secret_suffix", `the value of "secret_suffix", %q, must not end with "-" and a number: such names belong to the parts of large states`, o.Suffix)
 	}
 	a := r.access()
 	if r.Err != nil {

@@ -1,7 +1,6 @@
 package kubestore
 
 import (
-	"fmt"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -17,7 +16,7 @@ type reader struct {
 func (r *reader) url(name, text string) *url.URL {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
-		r.Fail(fmt.Errorf("%q is no address", name))
+		r.Bad(name, "the value of %q must be an address, such as https://cluster.example.com:6443", name)
 		return &url.URL{}
 	}
 	return u

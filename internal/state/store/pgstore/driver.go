@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -49,15 +48,17 @@ func openStore(_ context.Context, s store.Settings) (store.Store, error) {
 	switch layout, _ := s.Text("layout"); layout {
 	case "", "document":
 		if _, set := s.Text("history_days"); set {
-			failed = cmp.Or(failed, errors.New("\"history_days\" needs layout = \"rows\": no other layout keeps former states"))
+			failed = cmp.Or(failed, s.Bad("history_days", "\"history_days\" needs layout = \"rows\": no other layout keeps former states"))
 		}
 	case "rows":
 		o.Rows = true
 	default:
-		failed = cmp.Or(failed, fmt.Errorf("\"layout\" is \"document\" or \"rows\", not %q", layout))
+		failed = cmp.Or(failed, s.Bad("layout", "the value of \"layout\" must be \"document\" or \"rows\", not %q", layout))
 	}
 	if o.Config, err = parse(text("conn_str", ""), s.Getenv); err == nil {
 		s.Secret(o.Config.Password)
+	} else {
+		err = s.Bad("conn_str", "the connection string cannot be used: %w", err)
 	}
 	if failed = cmp.Or(failed, err); failed != nil {
 		return nil, failed
@@ -83,9 +84,11 @@ func parse(text string, getenv func(string) string) (*pgconn.Config, error) {
 	if err != nil {
 		var parsing *pgconn.ParseConfigError
 		if errors.As(err, &parsing) { // its message has the string in it, and it may have the password in a form unknown to it
-			err = errors.Unwrap(parsing)
+			if err = errors.Unwrap(parsing); err == nil {
+				err = errors.New("it is neither a URL such as postgres://user@host/database, nor words such as host=h dbname=d")
+			}
 		}
-		return nil, fmt.Errorf("the connection string cannot be used: %w", err)
+		return nil, err
 	}
 	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, 10*time.Second)
 	c.RuntimeParams["client_encoding"] = "UTF8"

@@ -47,7 +47,7 @@ func openRemote(ctx context.Context, s store.Settings) (store.Store, error) {
 	o.Name, _ = in.Text("name")
 	o.Prefix, _ = in.Text("prefix")
 	if (o.Name == "") == (o.Prefix == "") {
-		return nil, errors.New(`the block "workspaces" is to have either "name" or "prefix"`)
+		return nil, s.Bad("workspaces", `either workspace "name" or "prefix" is required in the "workspaces" block, and only one of them is allowed`)
 	}
 	return open(ctx, s, o)
 }
@@ -70,25 +70,26 @@ func openCloud(ctx context.Context, s store.Settings) (store.Store, error) {
 	}
 	switch {
 	case o.Name != "" && tagged:
-		return nil, errors.New(`the block "workspaces" is to have either "name" or "tags"`)
+		return nil, s.Bad("workspaces", `only one of workspace "tags" or "name" is allowed in the "workspaces" block`)
 	case o.Name == "" && !tagged:
 		if o.Name = selected; o.Name == "" && o.Project == "" {
-			return nil, errors.New(`the cloud block has no block "workspaces" with "name" or "tags", and TF_WORKSPACE is not set`)
+			return nil, s.Bad("workspaces", `either workspace "tags" or "name" is required: the cloud block has no "workspaces" block with one of them, and TF_WORKSPACE is not set`)
 		}
 	case o.Name != "" && selected != "" && selected != o.Name:
-		return nil, fmt.Errorf("the cloud block names the workspace %q, and TF_WORKSPACE %q", o.Name, selected)
+		return nil, in.Bad("name", "the cloud block names the workspace %q, and TF_WORKSPACE names %q: unset TF_WORKSPACE, or remove the name from the block", o.Name, selected)
 	}
 	o.Named = o.Name != ""
-	return open(ctx, s, o)
+	return open(ctx, s, o, "TF_CLOUD_ORGANIZATION")
 }
 
-func open(ctx context.Context, s store.Settings, o Options) (store.Store, error) {
+// open opens the store; env are the variables that may name the organization.
+func open(ctx context.Context, s store.Settings, o Options, env ...string) (store.Store, error) {
 	host := cmp.Or(o.Host, "app.terraform.io")
 	if o.Host = host; o.Organization == "" {
-		return nil, errors.New(`"organization" is not set in the block, and for a cloud block TF_CLOUD_ORGANIZATION is not either`)
+		return nil, s.Missing("organization", env...)
 	}
 	if s.Hosts == nil {
-		return nil, errors.New("there is nothing here that knows hosts")
+		return nil, errors.New("this command cannot look up services of hosts")
 	}
 	var err error
 	if o.Token, _ = s.Text("token"); o.Token == "" {
@@ -152,7 +153,7 @@ func (c *chosen) Permit(ctx context.Context, workspace string, runs bool, versio
 
 func (c *chosen) check(workspace string) error {
 	if workspace == store.Default {
-		return errors.New(`there is no workspace "default" here: select one with "lethe workspace select" or TF_WORKSPACE, or make one with "lethe workspace new"`)
+		return errors.New(`the cloud block selects workspaces by tags or a project, and none of them is "default": select one with "lethe workspace select" or TF_WORKSPACE, or make one with "lethe workspace new"`)
 	}
 	return nil
 }

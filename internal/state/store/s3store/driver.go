@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/md5"
 	"encoding/base64"
-	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -59,11 +57,11 @@ func open(ctx context.Context, s store.Settings) (store.Store, error) {
 	}
 	switch {
 	case strings.HasPrefix(o.Key, "/"), strings.HasSuffix(o.Key, "/"), strings.Contains(o.Key, "//"):
-		r.Fail(fmt.Errorf(`the value of "key", %q, must not begin or end with "/", nor contain "//"`, o.Key))
+		r.Bad("key", `the value of "key", %q, must not start or end with "/", nor contain "//"`, o.Key)
 	case strings.HasPrefix(o.Prefix, "/"), strings.HasSuffix(o.Prefix, "/"):
-		r.Fail(fmt.Errorf(`the value of "workspace_key_prefix", %q, must not begin or end with "/"`, o.Prefix))
+		r.Bad("workspace_key_prefix", `the value of "workspace_key_prefix", %q, must not start or end with "/"`, o.Prefix)
 	case o.KMSKey != "" && o.CustomerKey != nil:
-		r.Fail(errors.New(`only one of "kms_key_id" and "sse_customer_key" can be set`))
+		r.Bad("sse_customer_key", `only one of "kms_key_id" and "sse_customer_key" can be set`)
 	}
 	again := r.Int("max_retries", 5, "AWS_MAX_ATTEMPTS")
 	config := cloudauth.AWS(ctx, r)
@@ -95,7 +93,7 @@ func customerKey(r *store.Reader) *CustomerKey {
 	}
 	key, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || len(key) != 32 {
-		r.Fail(errors.New("sse_customer_key must be 44 characters in length, representing a base64-encoded 256-bit key"))
+		r.Bad("sse_customer_key", "the value of sse_customer_key must be 44 characters in length, representing a base64-encoded 256-bit key")
 		return nil
 	}
 	sum := md5.Sum(key)
