@@ -266,7 +266,7 @@ func TestRememberedByPeer(t *testing.T) {
 func TestNotStorable(t *testing.T) {
 	b := newBench(t)
 	for text, title := range map[string]string{
-		`backend "nowhere" {}`: "Unsupported backend type", `backend "cloud" {}`: "Unsupported backend type", "cloud {}": "Failed to open the state store", "encryption {\n state {}\n }": badEncryption,
+		`backend "nowhere" {}`: "Unsupported backend type", `backend "cloud" {}`: "Unsupported backend type", "cloud {}": "Invalid backend configuration", "encryption {\n state {}\n }": badEncryption,
 	} {
 		b.configure(text)
 		if b.opens() {
@@ -301,7 +301,7 @@ func TestOutputs(t *testing.T) {
 		t.Errorf("%v, %v", outs, ds)
 	}
 	for _, tt := range []struct{ backend, config, said string }{
-		{"nowhere", `{}`, "Unsupported backend type"}, {"local", `{"x": "y"}`, "Invalid backend configuration"}, {"local", `{"path": "none"}`, "Unable to find remote state"},
+		{"nowhere", `{}`, "Invalid backend configuration"}, {"local", `{"x": "y"}`, "Invalid backend configuration"}, {"local", `{"path": "none"}`, "Unable to find remote state"},
 	} {
 		if _, ds := b.Outputs(ctx, "", tt.backend, store.Default, config(tt.config)); len(ds) != 1 || ds[0].Summary != tt.said {
 			t.Errorf("%s %s: %v", tt.backend, tt.config, ds)

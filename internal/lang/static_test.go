@@ -117,7 +117,7 @@ module "b" {
 	tests := []struct{ src, want string }{
 		{`"./x/${var.in}/${var.other}"`, "./x/prod/o"},
 		{`"./literal"`, "./literal"},
-		{`null`, "error Unsuitable value: The value of module.a.module.b.source must not be null."},
+		{`null`, "error Unsuitable value type: Unsuitable value: null value is not allowed for module.a.module.b.source."},
 		{`[]`, "error Unsuitable value type: The value of module.a.module.b.source must be a string: string required, but have tuple."},
 		{`sensitive("x")`, "error Sensitive value not allowed: This value is sensitive and cannot be used as module.a.module.b.source."},
 	}

@@ -14,7 +14,7 @@ func TestStructure(t *testing.T) {
 	tests := []struct{ name, root, called, want string }{
 		{"nothing", `locals { a = 1 }`, ``, ""},
 		{"cycle", "locals {\n a = local.b\n b = local.a\n}", ``, "Cycle"},
-		{"itself", `locals { a = local.a }`, ``, "Self-referential block"},
+		{"itself", `locals { a = local.a }`, ``, "Self-referencing local value"},
 		{"argument", "module \"m\" {\n source = \"./m\"\n naem = 1\n}", `variable "name" {}`, "Unsupported argument"},
 		{"missing argument", `module "m" { source = "./m" }`, `variable "name" {}`, "Missing required argument"},
 		{"moves", "moved {\n from = terraform_data.a\n to = terraform_data.b\n}\nmoved {\n from = terraform_data.a\n to = terraform_data.c\n}", ``, "Ambiguous move statements"},

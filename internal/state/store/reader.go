@@ -2,9 +2,6 @@ package store
 
 import (
 	"cmp"
-	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/zclconf/go-cty/cty"
@@ -18,38 +15,6 @@ func Attr(name string, ty cty.Type, description string) *schema.Attr {
 // SecretAttr is a setting that is a secret: text that is kept from view, and that may be ephemeral.
 func SecretAttr(name, description string) *schema.Attr {
 	return &schema.Attr{Name: name, Type: cty.String, Optional: true, Sensitive: true, Description: description}
-}
-
-// SettingError says what is wrong with one setting of a driver.
-type SettingError struct {
-	Path    cty.Path // of the setting
-	Missing bool     // it is not set, and has to be
-	Err     error
-}
-
-func (e *SettingError) Error() string { return e.Err.Error() }
-func (e *SettingError) Unwrap() error { return e.Err }
-
-// Bad is an error about the value of a setting. Its text says which setting it is about.
-func (s Settings) Bad(name, format string, a ...any) error {
-	return &SettingError{Path: s.path(name), Err: fmt.Errorf(format, a...)}
-}
-
-// Missing is an error about a setting that is set neither in the configuration nor by any of these environment
-// variables.
-func (s Settings) Missing(name string, env ...string) error {
-	err := fmt.Errorf("the argument %q is required, but no definition was found", name)
-	if len(env) > 0 {
-		err = fmt.Errorf("%w, and the environment variable %s is not set either", err, strings.Join(env, " or "))
-	}
-	return &SettingError{Path: s.path(name), Missing: true, Err: err}
-}
-
-func (s Settings) path(name string) cty.Path {
-	if name == "" { // it is a setting of the environment alone
-		return s.within
-	}
-	return append(slices.Clip(s.within), cty.GetAttrStep{Name: name})
 }
 
 // Reader takes settings apart, and keeps the first mistake: Err.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -39,6 +40,38 @@ type Hosts interface {
 func Schema(attrs ...*schema.Attr) *schema.Block {
 	slices.SortFunc(attrs, func(a, b *schema.Attr) int { return strings.Compare(a.Name, b.Name) })
 	return &schema.Block{Attrs: attrs}
+}
+
+// SettingError says what is wrong with one setting of a driver.
+type SettingError struct {
+	Path    cty.Path // of the setting
+	Missing bool     // it is not set, and has to be
+	Err     error
+}
+
+func (e *SettingError) Error() string { return e.Err.Error() }
+func (e *SettingError) Unwrap() error { return e.Err }
+
+// Bad is an error about the value of a setting. Its text says which setting it is about.
+func (s Settings) Bad(name, format string, a ...any) error {
+	return &SettingError{Path: s.path(name), Err: fmt.Errorf(format, a...)}
+}
+
+// Missing is an error about a setting that is set neither in the configuration nor by any of these environment
+// variables.
+func (s Settings) Missing(name string, env ...string) error {
+	err := fmt.Errorf("the argument %q is required, but no definition was found", name)
+	if len(env) > 0 {
+		err = fmt.Errorf("%w, and the environment variable %s is not set either", err, strings.Join(env, " or "))
+	}
+	return &SettingError{Path: s.path(name), Missing: true, Err: err}
+}
+
+func (s Settings) path(name string) cty.Path {
+	if name == "" { // it is a setting of the environment alone
+		return s.within
+	}
+	return append(slices.Clip(s.within), cty.GetAttrStep{Name: name})
 }
 
 // Secret tells of a part of a setting that is secret: a password in an address.

@@ -141,9 +141,9 @@ func TestSettings(t *testing.T) {
 		env    map[string]string
 		want   string
 	}{
-		{nil, nil, `"address" is not set`},
-		{map[string]cty.Value{"address": cty.StringVal("ftp://u:secret@x")}, nil, "has to begin with http"},
-		{map[string]cty.Value{"address": cty.StringVal("http://u:secret@x:y")}, nil, `"address" is no address`},
+		{nil, nil, `the argument "address" is required`},
+		{map[string]cty.Value{"address": cty.StringVal("ftp://u:secret@x")}, nil, "must be HTTP or HTTPS"},
+		{map[string]cty.Value{"address": cty.StringVal("http://u:secret@x:y")}, nil, `the value of "address" cannot be used`},
 		{nil, map[string]string{"TF_HTTP_ADDRESS": "http://x", "TF_HTTP_RETRY_MAX": "many"}, "whole number"},
 		{nil, map[string]string{"TF_HTTP_ADDRESS": "http://x", "TF_HTTP_SKIP_CERT_VERIFICATION": "perhaps"}, "true or false"},
 		{nil, map[string]string{"TF_HTTP_ADDRESS": "http://x", "TF_HTTP_CLIENT_CERTIFICATE_PEM": "x"}, "belong together"},

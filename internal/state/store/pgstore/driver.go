@@ -85,7 +85,7 @@ func parse(text string, getenv func(string) string) (*pgconn.Config, error) {
 		var parsing *pgconn.ParseConfigError
 		if errors.As(err, &parsing) { // its message has the string in it, and it may have the password in a form unknown to it
 			if err = errors.Unwrap(parsing); err == nil {
-				err = errors.New("it is neither a URL such as postgres://user@host/database, nor words such as host=h dbname=d")
+				err = errors.New("it must be a URL such as postgres://user@host:5432/database, or words such as host=h dbname=d, and one of its parts is not valid")
 			}
 		}
 		return nil, err
