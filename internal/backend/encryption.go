@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -148,7 +149,7 @@ func (b *encryptionBuilder) target(t *config.EncryptionTarget) *crypt.Target {
 		case b.checking && !v.Raw.IsKnown():
 			return nil
 		case v.Raw.Type() != cty.Bool || !v.Raw.IsKnown() || v.Raw.IsNull():
-			b.error(t.Enforced.Range(), "The argument \"enforced\" is to be true or false.")
+			b.error(t.Enforced.Range(), "The argument \"enforced\" must be true or false.")
 			return nil
 		}
 		out.Enforced = v.Raw.True()
@@ -156,7 +157,7 @@ func (b *encryptionBuilder) target(t *config.EncryptionTarget) *crypt.Target {
 	for f := t; f != nil; f = f.Fallback {
 		if f.Method == nil {
 			if f == t && !b.checking {
-				b.error(f.Range, "The block %q names no method: neither the configuration nor %s sets \"method\" in it. Nothing is read or written otherwise than it asks for.", t.Block, config.EncryptionVariable)
+				b.error(f.Range, "The block %q has no method: neither the configuration nor %s sets \"method\" in it. Without a method Lethe neither reads nor writes what the block is about. Set one, or remove the block.", t.Block, config.EncryptionVariable)
 			}
 			return nil
 		}
@@ -239,7 +240,7 @@ func evaluate[M any](b *encryptionBuilder, p *config.EncryptionPart, name, argum
 	case !ok:
 		return made, nil, s, false
 	case p.Uses != nil && kind.Argument == crypt.Never:
-		b.error(p.Uses.Range, "%s takes no %q.", name, argument)
+		b.error(p.Uses.Range, "%s does not accept the argument %q. Remove it.", name, argument)
 		return made, nil, s, false
 	case p.Uses == nil && kind.Argument == crypt.Always:
 		b.error(p.Range, "%s needs %q: a reference to a key provider, such as key_provider.pbkdf2.main.", name, argument)
@@ -254,7 +255,12 @@ func evaluate[M any](b *encryptionBuilder, p *config.EncryptionPart, name, argum
 	}
 	made, err := kind.Make(s)
 	if err != nil {
-		b.error(p.Range, "%s cannot be used: %s.", name, err)
+		at := p.Range
+		var bad *store.SettingError
+		if errors.As(err, &bad) && !secret(kind.Schema, bad.Path) {
+			at = b.static.Where(p.Body, kind.Schema, at, bad.Path)
+		}
+		b.error(at, "%s cannot be used: %s.", name, err)
 	}
 	return made, uses, s, err == nil
 }

@@ -36,9 +36,9 @@ func (h *Handed) Send(ctx context.Context, body []byte) error {
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16))
 	switch {
 	case resp.StatusCode >= 500:
-		return &UnansweredError{fmt.Errorf("the answer is %s", resp.Status)}
+		return &UnansweredError{fmt.Errorf("the server answered %s", resp.Status)}
 	case resp.StatusCode/100 != 2:
-		return fmt.Errorf("the answer is %s", resp.Status)
+		return fmt.Errorf("the server answered %s", resp.Status)
 	}
 	return nil
 }

@@ -44,9 +44,9 @@ func newAWSKMS(s store.Settings) (Provider, error) {
 	k.length = awsSpecs[k.spec]
 	switch {
 	case k.key == "":
-		r.Fail(errors.New(`"kms_key_id" is empty`))
+		r.Bad("kms_key_id", `the value of "kms_key_id" must not be empty`)
 	case k.length == 0:
-		r.Fail(fmt.Errorf(`"key_spec" is to be AES_256 or AES_128, not %q`, k.spec))
+		r.Bad("key_spec", `the value of "key_spec" must be AES_256 or AES_128, not %q`, k.spec)
 	}
 	if r.Err != nil {
 		return nil, r.Err
@@ -118,12 +118,12 @@ func newGCPKMS(s store.Settings) (Provider, error) {
 	r := &store.Reader{S: s}
 	k := &gcpKMS{name: r.Text("kms_encryption_key"), length: r.Int("key_length", 0)}
 	if k.name == "" {
-		r.Fail(errors.New(`"kms_encryption_key" is empty`))
+		r.Bad("kms_encryption_key", `the value of "kms_encryption_key" must not be empty`)
 	}
 	r.Fail(checkLength(k.length))
 	server, err := url.Parse(cmp.Or(r.Text("kms_custom_endpoint", "GOOGLE_KMS_CUSTOM_ENDPOINT"), "https://cloudkms."+cloudauth.GoogleDomain(s)))
 	if err != nil || server.Host == "" {
-		r.Fail(errors.New(`"kms_custom_endpoint" is no address`))
+		r.Bad("kms_custom_endpoint", `the value of "kms_custom_endpoint" must be an address, such as https://kms.example.com`)
 	}
 	if r.Err != nil {
 		return nil, r.Err
@@ -202,17 +202,17 @@ func newAzureVault(s store.Settings) (Provider, error) {
 	u, err := url.Parse(r.Text("vault_uri"))
 	switch {
 	case err != nil || u.Scheme != "https" || !strings.Contains(u.Host, "."):
-		r.Fail(errors.New(`"vault_uri" is no address: it has to be one such as https://NAME.vault.azure.net`))
+		r.Bad("vault_uri", `the value of "vault_uri" must be an address such as https://NAME.vault.azure.net`)
 	case name == "":
-		r.Fail(errors.New(`"vault_key_name" is empty`))
+		r.Bad("vault_key_name", `the value of "vault_key_name" must not be empty`)
 	}
 	r.Fail(checkLength(k.length))
 	switch size := r.Int("symmetric_key_size", 0); {
 	case !r.Flag("symmetric"):
 	case size != 128 && size != 192 && size != 256:
-		r.Fail(fmt.Errorf(`"symmetric_key_size" is to be 128, 192 or 256, not %d`, size))
+		r.Bad("symmetric_key_size", `the value of "symmetric_key_size" must be 128, 192 or 256, not %d`, size)
 	case k.length%8 != 0 || k.length < 16:
-		r.Fail(fmt.Errorf(`"key_length" is to be a multiple of 8 from 16 on where the key is symmetric, not %d`, k.length))
+		r.Bad("key_length", `the value of "key_length" must be a multiple of 8, and at least 16, where the key is symmetric, not %d`, k.length)
 	default:
 		k.alg = fmt.Sprintf("A%dKW", size)
 	}

@@ -17,7 +17,7 @@ func (r *remote) Permit(ctx context.Context, workspace string, runs bool, versio
 		return err
 	}
 	if runs && !r.o.Here {
-		return fmt.Errorf("the workspace %s runs plans and applies on %s (its execution mode is %q), and Lethe runs them where it is: set the execution mode of the workspace to local, or TF_FORCE_LOCAL_BACKEND to 1; commands about the state work as it is", r.path(name), r.o.Host, w.Attributes.Mode)
+		return fmt.Errorf("the workspace %s runs plans and applies on %s (its execution mode is %q), but Lethe runs them on the machine where it is called: set the execution mode of the workspace to local, or TF_FORCE_LOCAL_BACKEND to 1; commands about the state work as it is", r.path(name), r.o.Host, w.Attributes.Mode)
 	}
 	if there := w.Attributes.Terraform; version != "" && there != "latest" && series(there) != series(version) {
 		return fmt.Errorf("the workspace %s is run by Terraform %s on %s, and the state would be written as of version %s, which it may not read: with -ignore-remote-version it is written all the same", r.path(name), there, r.o.Host, version)
