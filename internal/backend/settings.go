@@ -212,3 +212,9 @@ func (d *Directory) storeSettings(sch *schema.Block, config cty.Value, where str
 func (s settings) same(as settings) bool {
 	return s.driver.Name == as.driver.Name && s.kept().RawEquals(as.kept())
 }
+
+// secret reports whether a setting is one that is not to be shown, not even with a mistake in it.
+func secret(sch *schema.Block, path cty.Path) bool {
+	a := sch.Attribute(path)
+	return a != nil && a.Sensitive
+}

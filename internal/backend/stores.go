@@ -64,12 +64,6 @@ func (d *Directory) inBlock(problem diag.Diagnostic, sch *schema.Block) diag.Dia
 	return problem.At(at)
 }
 
-// secret reports whether a setting is one that is not to be shown, not even with a mistake in it.
-func secret(sch *schema.Block, path cty.Path) bool {
-	a := sch.Attribute(path)
-	return a != nil && a.Sensitive
-}
-
 // backendSettings is where the settings of a store stand, for Secret.
 func backendSettings(driver store.Driver) string {
 	return fmt.Sprintf("the settings of backend %q", driver.Name)

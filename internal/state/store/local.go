@@ -25,7 +25,6 @@ var LocalDriver = Driver{
 	Open: func(_ context.Context, s Settings) (Store, error) {
 		path, set := s.Text("path")
 		if set && path == "" {
-			//lint:ignore ST1005 the text is shown to users as it is, in the words of Terraform and OpenTofu
 			return nil, s.Bad("path", `the "path" attribute value must not be empty`)
 		}
 		workspaces, _ := s.Text("workspace_dir")
