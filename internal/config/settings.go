@@ -55,7 +55,7 @@ func checkEdition(rd *reader, a *hcl.Attribute) {
 	}
 }
 
-// checkExperiments must be a list of words. There are none to take part in, so they are let pass.
+// checkExperiments must be a list of words. There are none to take part in.
 func checkExperiments(rd *reader, a *hcl.Attribute) {
 	if a == nil {
 		return
@@ -68,7 +68,11 @@ func checkExperiments(rd *reader, a *hcl.Attribute) {
 	for _, e := range list {
 		if word(e) == "" {
 			rd.error(e.Range(), "Invalid experiment keyword", "The name of an experiment is a bare word, without quotes.")
+			return
 		}
+	}
+	if len(list) > 0 {
+		rd.warn(a.NameRange, "Experiments without effect", "Lethe has no experiments, so the list changes nothing. Where the module needs one of them, it does not do what its author meant. Remove the argument.")
 	}
 }
 
