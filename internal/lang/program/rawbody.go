@@ -1,6 +1,7 @@
 package program
 
 import (
+	"cmp"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -74,8 +75,11 @@ func (b *RawBody) attr(name string) *rawAttr {
 }
 
 // Where is the place in a body, which is that of a block at some place: where what the path names is written, or
-// where the block begins that does not have it. It is inside of the block, so that messages say which one that is.
+// inside of the block that does not have it, so that messages say which one that is.
 func (raw *RawBody) Where(at hcl.Range, path cty.Path) hcl.Range {
+	if len(path) == 0 {
+		return cmp.Or(raw.missing, at)
+	}
 	for i := 0; i < len(path); i++ {
 		name, ok := path[i].(cty.GetAttrStep)
 		if !ok {
@@ -86,12 +90,9 @@ func (raw *RawBody) Where(at hcl.Range, path cty.Path) hcl.Range {
 		}
 		block := blockAt(raw, name.Name, path[i+1:])
 		if block == nil {
-			break
+			return cmp.Or(raw.missing, at)
 		}
 		at, raw = block.typeAt, block.Body
-	}
-	if raw.missing != (hcl.Range{}) {
-		return raw.missing
 	}
 	return at
 }
