@@ -31,6 +31,9 @@ func (n *Node) Block(b hcl.Body, s *schema.Block, may AllowedRefs, static string
 
 // Where is where in a body that Block compiles a path leads, at if it leads to nothing that is written out.
 func (n *Node) Where(b hcl.Body, s *schema.Block, at diag.Range, path cty.Path) diag.Range {
+	if len(path) == 0 {
+		return at
+	}
 	var said diag.Bag // what is wrong with the body was reported when it was compiled
 	c := n.compiler(&Def{}, "settings", &said)
 	raw := c.in(ByProvision, AllowedRefs{}).body(b)
