@@ -149,7 +149,7 @@ func (d *Directory) overridden(s settings, overrides []string) (settings, bool) 
 	}
 	v, err := s.driver.Schema.Coerce(cty.ObjectVal(attrs))
 	if err != nil {
-		d.Env.Bag.Add(diag.Errorf("Invalid backend configuration", "The settings given with -backend-config are not valid for backend %q: %s.", s.driver.Name, err))
+		d.Env.Bag.Add(diag.Errorf(badBackend, "The settings given with -backend-config are not valid for backend %q: %s.", s.driver.Name, err))
 		return s, false
 	}
 	s.config = v

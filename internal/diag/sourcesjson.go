@@ -1,6 +1,7 @@
 package diag
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -20,70 +21,50 @@ func isConfigJSON(name string) bool {
 }
 
 // jsonContext is the way to the innermost object or list around a byte, such as resource.a.b.lifecycle[0]; "" for what
-// is at the top. It needs no stack for nesting, so that it may be asked about what the parser refused for that.
+// is at the top. Text that is no JSON it reads as far as it is.
 func jsonContext(src []byte, at int) string {
 	if len(src) > mostJSON {
 		return ""
 	}
 	type level struct {
-		step  string // from the level above
-		list  bool
-		key   string // of an object: the last that was read
-		value bool   // a key was read, and its value not yet
-		n     int    // of a list: elements before
+		step string // from the level above
+		list bool
+		key  string // of an object: the last that was read
+		n    int    // how many keys and values of an object were read, or elements of a list
 	}
-	var levels []level
-	top := func() *level {
-		if len(levels) == 0 {
-			return &level{}
+	levels := []level{{list: true}} // what is around the file
+	in := json.NewDecoder(bytes.NewReader(src))
+	in.UseNumber()
+	for {
+		t, err := in.Token()
+		end := int(in.InputOffset())
+		if err != nil || end > at+1 {
+			break
 		}
-		return &levels[len(levels)-1]
-	}
-	for i := 0; i < len(src) && i <= at; i++ {
-		switch c := src[i]; c {
-		case '{', '[':
-			l, step := top(), ""
-			switch {
-			case len(levels) == 0:
-			case l.list:
-				step = fmt.Sprintf("[%d]", l.n)
-			default:
-				step = "." + l.key
+		sign, _ := t.(json.Delim)
+		if sign == '}' || sign == ']' {
+			if end > at {
+				break
 			}
-			levels = append(levels, level{step: step, list: c == '['})
-		case '}', ']':
-			if i < at && len(levels) > 0 {
-				levels = levels[:len(levels)-1]
-			}
-		case ':':
-			top().value = true
-		case ',':
-			top().value = false
-			top().n++
-		case '"':
-			end := stringEnd(src, i)
-			if l := top(); !l.list && !l.value && json.Unmarshal(src[i:end], &l.key) != nil {
-				l.key = ""
-			}
-			i = end - 1
+			levels = levels[:len(levels)-1]
+			continue
+		}
+		top := &levels[len(levels)-1]
+		if !top.list && top.n%2 == 0 {
+			top.key, _ = t.(string)
+		}
+		inner := level{list: sign == '[', step: "." + top.key}
+		if top.list {
+			inner.step = fmt.Sprintf("[%d]", top.n)
+		}
+		top.n++
+		if sign != 0 {
+			levels = append(levels, inner)
 		}
 	}
 	var out strings.Builder
-	for _, l := range levels {
+	for _, l := range levels[min(2, len(levels)):] {
 		out.WriteString(l.step)
 	}
 	return strings.TrimPrefix(out.String(), ".")
-}
-
-// stringEnd is where a string ends that begins at a byte.
-func stringEnd(src []byte, at int) int {
-	for i := at + 1; i < len(src); i++ {
-		switch src[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(src)
 }

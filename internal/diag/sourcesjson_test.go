@@ -7,7 +7,7 @@ import (
 
 // The place in a file in JSON syntax is named by the objects and lists around it, as Terraform names it.
 func TestJSONContext(t *testing.T) {
-	const src = `{"resource": {"a": {"b\"}": {"x": 1, "lifecycle": [{"y": "{["}, {"z": [2]}]}}}, "top": "t"}`
+	const src = `{"resource": {"a": {"b\"}": {"x": 1, "lifecycle": [{"y": "{["}, {"z": [2]}]}}}, "top": "t", "last": {"of": {"all": 1}}}`
 	for mark, want := range map[string]string{
 		`{"resource"`: "",
 		`"top"`:       "",
@@ -20,6 +20,7 @@ func TestJSONContext(t *testing.T) {
 		`2`:           `resource.a.b"}.lifecycle[1].z`,
 		`}}}, "top"`:  `resource.a.b"}`,
 		`, "top"`:     "",
+		`"all"`:       "last.of",
 	} {
 		if got := jsonContext([]byte(src), strings.Index(src, mark)); got != want {
 			t.Errorf("%s: %q, want %q", mark, got, want)

@@ -237,6 +237,14 @@ func (in *input) rest() string {
 	return text
 }
 
+// prompt asks for an expression, or for more of one.
+func (in *input) prompt() string {
+	if in.pending != "" {
+		return ": "
+	}
+	return "> "
+}
+
 // interactive reads expressions from a terminal, and leaves that as it was.
 func (c *console) interactive(ctx context.Context) int {
 	if c.c.Dumb() {
@@ -256,16 +264,12 @@ func (c *console) interactive(ctx context.Context) int {
 func (c *console) lineByLine() int {
 	lines := bufio.NewScanner(c.c.Stdin)
 	var typed input
-	for prompt := "> "; ; {
-		c.c.UI.Print(prompt)
+	for {
+		c.c.UI.Print(typed.prompt())
 		if !lines.Scan() {
 			return base.ExitOK
 		}
 		text, ready := typed.add(lines.Text())
-		prompt = "> "
-		if typed.pending != "" {
-			prompt = ": "
-		}
 		if !ready {
 			continue
 		}
@@ -293,39 +297,29 @@ func (c *console) converse(in *os.File, fd int, cooked *term.State) int {
 			return base.ExitError
 		}
 		canceled, garbled := keys.line()
-		if canceled {
-			if line == "" && typed.pending == "" {
-				return base.ExitOK
-			}
+		var reply func() (done bool) // nil: there is more to be typed
+		switch {
+		case canceled && line == "" && typed.pending == "":
+			return base.ExitOK
+		case canceled:
 			if typed.pending != "" {
 				_, _ = t.Write([]byte("(multi-line entry canceled)\n"))
 			}
 			typed = input{}
-			t.SetPrompt("> ")
-			continue
-		}
-		var text string
-		var ready, done bool
-		refused := unreadable(line, garbled)
-		if refused {
+		case unreadable(line, garbled):
 			typed = input{}
-		} else {
-			text, ready = typed.add(line)
+			reply = func() bool { c.refuse(garbled); return false }
+		default:
+			if text, ready := typed.add(line); ready {
+				reply = func() bool { _, done := c.answer(text); return done }
+			}
 		}
-		t.SetPrompt("> ")
-		if typed.pending != "" {
-			t.SetPrompt(": ")
-		}
-		if !refused && !ready {
+		t.SetPrompt(typed.prompt())
+		if reply == nil {
 			continue
 		}
 		term.Restore(fd, cooked)
-		if refused {
-			c.refuse(garbled)
-		} else {
-			_, done = c.answer(text)
-		}
-		if done {
+		if reply() {
 			return base.ExitOK
 		}
 		if _, err := term.MakeRaw(fd); err != nil {

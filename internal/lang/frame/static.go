@@ -176,16 +176,17 @@ func plainString(v mark.Value, what string, nullable bool, at diag.Range, bag *d
 	case v.Has(mark.Sensitive):
 		return fail("Sensitive value not allowed", "This value is sensitive and cannot be used as "+what+".")
 	}
+	const unsuitable = "Unsuitable value type"
 	s, err := convert.To(v.Raw, cty.String)
 	switch {
 	case err != nil:
-		return fail("Unsuitable value type", "The value of "+what+" must be a string: "+expr.ConversionText(err)+".")
+		return fail(unsuitable, "The value of "+what+" must be a string: "+expr.ConversionText(err)+".")
 	case !s.IsKnown():
-		return fail("Unsuitable value type", "Unsuitable value: the value of "+what+" must be known before anything is planned.")
+		return fail(unsuitable, "Unsuitable value: the value of "+what+" must be known before anything is planned.")
 	case s.IsNull() && nullable:
 		return "", true
 	case s.IsNull():
-		return fail("Unsuitable value type", "Unsuitable value: null value is not allowed for "+what+".")
+		return fail(unsuitable, "Unsuitable value: null value is not allowed for "+what+".")
 	}
 	return s.AsString(), true
 }

@@ -52,16 +52,20 @@ func (s *scope) variable(d *program.Def) cty.Value {
 // notNull is what is wrong with a null that a variable neither allows nor replaces.
 const notNull = "required variable may not be set to null"
 
+// badValue is the title where a value is not suitable for a variable.
+func badValue(problem string) string {
+	if problem == notNull {
+		return "Required variable not set"
+	}
+	return "Invalid value for input variable"
+}
+
 // accept makes a variable's value of what a call gives it: defaults of optional attributes,
 // conversion, nullability, marks. n is where the variable stands, which need not be the scope's.
 func (s *scope) accept(n *program.Node, d *program.Def, given cty.Value, from hclsyntax.Expression) cty.Value {
 	out, problem := prepareVariable(d.Var, given)
 	if problem != "" {
-		title := "Invalid value for input variable"
-		if problem == notNull {
-			title = "Required variable not set"
-		}
-		s.Error(diag.Errorf(title, "The given value is not suitable for %s declared at %s: %s.", n.Config.Path.String()+".var."+d.Name, place2(d.At), problem).At(from.Range()).See("declared here", d.At))
+		s.Error(diag.Errorf(badValue(problem), "The given value is not suitable for %s declared at %s: %s.", n.Config.Path.String()+".var."+d.Name, place2(d.At), problem).At(from.Range()).See("declared here", d.At))
 		return cty.DynamicVal
 	}
 	if !d.Var.Ephemeral && s.Marked {
@@ -161,11 +165,7 @@ func (g Given) value(v *config.Variable, bag *diag.Bag) (cty.Value, bool) {
 }
 
 func (g Given) invalid(v *config.Variable, problem string) diag.Diagnostic {
-	title := "Invalid value for input variable"
-	if problem == notNull {
-		title = "Required variable not set"
-	}
-	d := diag.Errorf(title, "The given value is not suitable for var.%s declared at %s: %s.", v.Name, place2(v.Range), problem)
+	d := diag.Errorf(badValue(problem), "The given value is not suitable for var.%s declared at %s: %s.", v.Name, place2(v.Range), problem)
 	if g.Range != (diag.Range{}) {
 		return d.At(g.Range).See("declared here", v.Range)
 	}

@@ -39,7 +39,7 @@ var Driver = store.Driver{Name: "http", Schema: store.Schema([]*schema.Attr{
 }...), Open: open}
 
 func open(_ context.Context, s store.Settings) (store.Store, error) {
-	r := reader{s: s}
+	r := reader{store.Reader{S: s}}
 	o := Options{
 		Address: r.url("address"), LockAddress: r.url("lock_address"), UnlockAddress: r.url("unlock_address"),
 		Update: r.text("update_method", http.MethodPost), Lock: r.text("lock_method", "LOCK"), Unlock: r.text("unlock_method", "UNLOCK"),
@@ -47,32 +47,26 @@ func open(_ context.Context, s store.Settings) (store.Store, error) {
 	}
 	tries := store.Tries{Again: r.int("retry_max", 2), Shortest: time.Duration(r.int("retry_wait_min", 1)) * time.Second, Longest: time.Duration(r.int("retry_wait_max", 30)) * time.Second}
 	o.Client = r.client(o.Header)
-	if o.Address == nil && r.err == nil {
-		r.err = s.Missing("address", env("address"))
+	if o.Address == nil {
+		r.Fail(s.Missing("address", env("address")))
 	}
-	if r.err != nil {
-		return nil, r.err
+	if r.Err != nil {
+		return nil, r.Err
 	}
 	return store.Careful(New(o), tries), nil
 }
 
-// reader takes the settings apart, until the first that is wrong.
-type reader struct {
-	s   store.Settings
-	err error
-}
+// reader takes the settings apart, each of which the environment may have too.
+type reader struct{ store.Reader }
 
 func env(name string) string { return "TF_HTTP_" + strings.ToUpper(name) }
 
 func (r *reader) text(name, otherwise string) string {
-	t, _ := r.s.Text(name, env(name))
-	return cmp.Or(t, otherwise)
+	return cmp.Or(r.Text(name, env(name)), otherwise)
 }
 
 func (r *reader) int(name string, otherwise int) int {
-	n, err := r.s.Int(name, otherwise, env(name))
-	r.err = cmp.Or(r.err, err)
-	return n
+	return r.Int(name, otherwise, env(name))
 }
 
 func (r *reader) url(name string) *url.URL {
@@ -86,28 +80,28 @@ func (r *reader) url(name string) *url.URL {
 	}
 	if u != nil {
 		password, _ := u.User.Password()
-		r.s.Secret(password)
+		r.S.Secret(password)
 	}
 	var failed *url.Error
 	if errors.As(err, &failed) {
 		err = failed.Err // without the address: it may have a password in it
 	}
 	if err != nil {
-		r.err = cmp.Or(r.err, r.s.Bad(name, "the value of %q cannot be used: %w", name, err))
+		r.Bad(name, "the value of %q cannot be used: %w", name, err)
 	}
 	return u
 }
 
 func (r *reader) header() http.Header {
 	h := http.Header{}
-	for name, v := range r.s.Texts("headers") {
+	for name, v := range r.S.Texts("headers") {
 		if strings.EqualFold(name, "Content-Type") || strings.EqualFold(name, "Content-MD5") {
-			r.err = cmp.Or(r.err, r.s.Bad("headers", "the header %q cannot be set, because Lethe sets it for each request. Remove it from \"headers\"", name))
+			r.Bad("headers", "the header %q cannot be set, because Lethe sets it for each request. Remove it from \"headers\"", name)
 		}
 		h.Set(name, v)
 	}
-	if _, set := h["User-Agent"]; !set && r.s.Agent != "" {
-		h.Set("User-Agent", r.s.Agent)
+	if _, set := h["User-Agent"]; !set && r.S.Agent != "" {
+		h.Set("User-Agent", r.S.Agent)
 	}
 	return h
 }
@@ -116,24 +110,21 @@ func (r *reader) header() http.Header {
 // a writing into a reading. header stays with the host that it is for.
 func (r *reader) client(header http.Header) *http.Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.TLSClientConfig = &tls.Config{}
-	skip, err := r.s.Bool("skip_cert_verification", env("skip_cert_verification"))
-	r.err = cmp.Or(r.err, err)
-	t.TLSClientConfig.InsecureSkipVerify = skip
+	t.TLSClientConfig = &tls.Config{InsecureSkipVerify: r.Flag("skip_cert_verification", env("skip_cert_verification"))}
 	if ca := r.text("client_ca_certificate_pem", ""); ca != "" {
 		t.TLSClientConfig.RootCAs = x509.NewCertPool()
 		if !t.TLSClientConfig.RootCAs.AppendCertsFromPEM([]byte(ca)) {
-			r.err = cmp.Or(r.err, r.s.Bad("client_ca_certificate_pem", `the value of "client_ca_certificate_pem" contains no certificate in PEM`))
+			r.Bad("client_ca_certificate_pem", `the value of "client_ca_certificate_pem" contains no certificate in PEM`)
 		}
 	}
 	cert, key := r.text("client_certificate_pem", ""), r.text("client_private_key_pem", "")
 	switch {
 	case (cert == "") != (key == ""):
-		r.err = cmp.Or(r.err, r.s.Bad("client_certificate_pem", `"client_certificate_pem" and "client_private_key_pem" belong together, and only one is set`))
+		r.Bad("client_certificate_pem", `"client_certificate_pem" and "client_private_key_pem" belong together, and only one is set`)
 	case cert != "":
 		pair, err := tls.X509KeyPair([]byte(cert), []byte(key))
 		if err != nil {
-			r.err = cmp.Or(r.err, r.s.Bad("client_certificate_pem", "the client certificate and its key cannot be used: %w", err))
+			r.Bad("client_certificate_pem", "the client certificate and its key cannot be used: %w", err)
 		}
 		t.TLSClientConfig.Certificates = []tls.Certificate{pair}
 	}

@@ -28,40 +28,33 @@ var Driver = store.Driver{Name: "pg", Schema: store.Schema([]*schema.Attr{
 }...), Open: openStore}
 
 func openStore(_ context.Context, s store.Settings) (store.Store, error) {
-	text := func(name, otherwise string) string {
-		t, _ := s.Text(name, "PG_"+strings.ToUpper(name))
-		return cmp.Or(t, otherwise)
-	}
-	var failed error
-	flag := func(name string) bool {
-		b, err := s.Bool(name, "PG_"+strings.ToUpper(name))
-		failed = cmp.Or(failed, err)
-		return b
-	}
+	r := &store.Reader{S: s}
+	env := func(name string) string { return "PG_" + strings.ToUpper(name) }
+	text := func(name, otherwise string) string { return cmp.Or(r.Text(name, env(name)), otherwise) }
+	flag := func(name string) bool { return r.Flag(name, env(name)) }
 	o := Options{
 		Schema: text("schema_name", "terraform_remote_state"), Table: text("table_name", "states"), Index: text("index_name", "states_by_name"),
 		SkipSchema: flag("skip_schema_creation"), SkipTable: flag("skip_table_creation"), SkipIndex: flag("skip_index_creation"),
+		Days: r.Int("history_days", 30),
 	}
-	var err error
-	o.Days, err = s.Int("history_days", 30)
-	failed = cmp.Or(failed, err)
-	switch layout, _ := s.Text("layout"); layout {
+	switch layout := r.Text("layout"); layout {
 	case "", "document":
-		if _, set := s.Text("history_days"); set {
-			failed = cmp.Or(failed, s.Bad("history_days", "\"history_days\" needs layout = \"rows\": no other layout keeps former states"))
+		if r.Text("history_days") != "" {
+			r.Bad("history_days", "\"history_days\" needs layout = \"rows\": no other layout keeps former states")
 		}
 	case "rows":
 		o.Rows = true
 	default:
-		failed = cmp.Or(failed, s.Bad("layout", "the value of \"layout\" must be \"document\" or \"rows\", not %q", layout))
+		r.Bad("layout", "the value of \"layout\" must be \"document\" or \"rows\", not %q", layout)
 	}
-	if o.Config, err = parse(text("conn_str", ""), s.Getenv); err == nil {
-		s.Secret(o.Config.Password)
+	var err error
+	if o.Config, err = parse(text("conn_str", ""), s.Getenv); err != nil {
+		r.Bad("conn_str", "the connection string cannot be used: %w", err)
 	} else {
-		err = s.Bad("conn_str", "the connection string cannot be used: %w", err)
+		s.Secret(o.Config.Password)
 	}
-	if failed = cmp.Or(failed, err); failed != nil {
-		return nil, failed
+	if r.Err != nil {
+		return nil, r.Err
 	}
 	return store.Careful(New(o), tries), nil
 }
