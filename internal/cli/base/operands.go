@@ -17,10 +17,14 @@ func (c *Call) NoOperands() bool {
 
 // Between refuses fewer operands than least, and more than most unless that is negative.
 func (c *Call) Between(least, most int) bool {
-	if n := len(c.Operands); n >= least && (most < 0 || n <= most) {
+	title := "Wrong number of arguments"
+	switch n := len(c.Operands); {
+	case most >= 0 && n > most: // as Terraform and OpenTofu call it
+		title = "Too many command line arguments"
+	case n >= least && (most < 0 || n <= most):
 		return true
 	}
-	c.Bag.Add(diag.Errorf("Wrong number of arguments", "Usage: lethe %s [options] %s", c.Command.Name, c.Command.Args))
+	c.Bag.Add(diag.Errorf(title, "Usage: lethe %s [options] %s", c.Command.Name, c.Command.Args))
 	return false
 }
 
