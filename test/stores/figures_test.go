@@ -26,7 +26,7 @@ resource "terraform_data" "base" {
   input = "base"
 }
 module "team" {
-  for_each = toset([for i in range(var.n) : tostring(i)])
+  for_each = toset(slice(flatten([for i in range(ceil(var.n / 1000)) : [for j in range(1000) : tostring(i * 1000 + j)]]), 0, var.n)) # range gives 1,024 at most
   source   = "./team"
   base     = terraform_data.base.id
   value    = lookup(var.values, each.key, "as it was")
