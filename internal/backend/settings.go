@@ -36,6 +36,9 @@ func find(name string) (store.Driver, bool) {
 	return Drivers.Find(name)
 }
 
+// badBackend is the title of mistakes in the settings of a backend.
+const badBackend = "Invalid backend configuration"
+
 func noDriver(name string) diag.Diagnostic {
 	why := fmt.Sprintf("There is no backend type named %q.%s", name, diag.DidYouMean(name, Drivers.Names()))
 	switch name {

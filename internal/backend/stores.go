@@ -26,9 +26,6 @@ func (d *Directory) open(ctx context.Context, s settings) (store.Store, bool) {
 	return d.sealed(st)
 }
 
-// badBackend is the title of mistakes in the settings of a backend.
-const badBackend = "Invalid backend configuration"
-
 // notOpened is why a store cannot be opened. to says where its settings can be set.
 func notOpened(err error, to string) diag.Diagnostic {
 	var bad *store.SettingError

@@ -247,6 +247,8 @@ func refusal(want, got *outcome, flags []string) string {
 	switch {
 	case says(want, "Error: Cycle"):
 		return "a cycle there"
+	case says(want, "Error: Self reference: ") && got.code == 0:
+		return "a move to what the object depends on"
 	case says(want, "Error: no change found for"):
 		return "a trigger without instances"
 	case says(want, "Moved object still exists") && slices.Contains(flags, "-destroy") && got.code == 0:
@@ -298,6 +300,17 @@ func explain(want, got *outcome, d *draft) {
 			continue
 		}
 		want.changes[at] = w
+	}
+	for at, w := range maps.Clone(want.final) { // the same move, where nothing is planned: with -refresh-only
+		whole, alone := strings.CutSuffix(at, "<nil> false")
+		first, name := whole+"0 false", whole[strings.LastIndex(whole, "."):]
+		named := slices.ContainsFunc(d.extra, func(block string) bool {
+			return strings.HasPrefix(block, "moved {") && strings.Contains(block, name)
+		})
+		if alone && named && got.final[at] == "" && got.final[first] == w && want.final[first] == "" {
+			delete(want.final, at)
+			delete(got.final, first)
+		}
 	}
 }
 
