@@ -47,6 +47,7 @@ type Diagnostic struct {
 	Code     string // stable, for `lethe explain`; by its title, see Coded
 	Foreign  bool   // said by a provider: it has no code of ours
 	Aside    bool   // said inside a check, where errors are warnings; see Lenient
+	Eased    bool   // an error that became a warning so
 	Summary  string // a title without a full stop
 	Detail   string // sentences; why, and what to do
 	Address  string // the object it is about, as users write it; may be empty
@@ -288,10 +289,21 @@ func (b *Bag) Lenient(f func(*Bag)) []Diagnostic {
 	f(&own)
 	list := own.List()
 	for _, d := range list {
-		d.Severity, d.Aside = Warning, true
+		d.Severity, d.Aside, d.Eased = Warning, true, d.Severity == Error
 		b.Add(d)
 	}
 	return list
+}
+
+// Blame says of the errors whose condition does not hold, where that was not said yet.
+func (b *Bag) Blame(unmet string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i := range b.list {
+		if d := &b.list[i]; d.Severity == Error && d.Unmet == "" {
+			d.Unmet = unmet
+		}
+	}
 }
 
 // Retract takes out what came in by Lenient: it is about to be found out anew.
