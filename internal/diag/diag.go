@@ -47,7 +47,7 @@ type Diagnostic struct {
 	Code     string // stable, for `lethe explain`; by its title, see Coded
 	Foreign  bool   // said by a provider: it has no code of ours
 	Aside    bool   // said inside a check, where errors are warnings; see Lenient
-	Eased    bool   // an error that became a warning so
+	Eased    bool   // an error about a check block, which is a warning but in tests; see Blame
 	Summary  string // a title without a full stop
 	Detail   string // sentences; why, and what to do
 	Address  string // the object it is about, as users write it; may be empty
@@ -289,19 +289,23 @@ func (b *Bag) Lenient(f func(*Bag)) []Diagnostic {
 	f(&own)
 	list := own.List()
 	for _, d := range list {
-		d.Severity, d.Aside, d.Eased = Warning, true, d.Severity == Error
+		d.Severity, d.Aside = Warning, true
 		b.Add(d)
 	}
 	return list
 }
 
-// Blame says of the errors whose condition does not hold, where that was not said yet.
+// Blame says of the errors that they are about a check block, and that it does not hold because of them; it is "" where that is
+// not so, or was said.
 func (b *Bag) Blame(unmet string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for i := range b.list {
-		if d := &b.list[i]; d.Severity == Error && d.Unmet == "" {
-			d.Unmet = unmet
+		if d := &b.list[i]; d.Severity == Error {
+			d.Eased = true
+			if d.Unmet == "" {
+				d.Unmet = unmet
+			}
 		}
 	}
 }
