@@ -322,14 +322,14 @@ func (p *parser) target() (Target, error) {
 	mode := map[string]Mode{"data": Data, "ephemeral": Ephemeral, "resource": Managed}[first]
 	if mode != 0 {
 		t.Mode = mode
-		if err := p.want('.'); err != nil {
+		if err := p.more(".TYPE.NAME"); err != nil {
 			return t, err
 		}
 		if t.Type, err = p.ident(); err != nil {
 			return t, err
 		}
 	}
-	if err := p.want('.'); err != nil {
+	if err := p.more(".NAME"); err != nil {
 		return t, err
 	}
 	if t.Name, err = p.ident(); err != nil {
@@ -339,9 +339,20 @@ func (p *parser) target() (Target, error) {
 		return t, err
 	}
 	if !p.done() {
-		return t, p.errorf("unexpected %q", p.in[p.pos:])
+		return t, p.errorf("after the name of a resource only an instance key may come, such as [0] or [\"a\"], and not %q", p.in[p.pos:])
 	}
 	return t, nil
+}
+
+// more reads the dot before the rest of an address, which it says where the address ends here.
+func (p *parser) more(rest string) error {
+	switch {
+	case !p.done():
+		return p.want('.')
+	case p.in == "module" || strings.HasSuffix(p.in, ".module"):
+		return fmt.Errorf("a module is given by its name, such as %s.NAME", p.in)
+	}
+	return fmt.Errorf("a resource is given by its type and its name, such as %s%s", p.in, rest)
 }
 
 func (p *parser) providerInstance() (ProviderInstance, error) {

@@ -66,22 +66,41 @@ func backendSettings(driver store.Driver) string {
 	return fmt.Sprintf("the settings of backend %q", driver.Name)
 }
 
-// Outputs reads the outputs of the state that another configuration keeps, for
-// terraform_remote_state, whose address is at (see Encryption.Remote): config are the settings of a backend of that type,
-// null for none.
-func (d *Directory) Outputs(ctx context.Context, at, backend, workspace string, config cty.Value) (map[string]cty.Value, provider.Diags) {
+// Check says what is wrong with the type of a backend and its settings, for terraform_remote_state; the settings are null
+// where they are not known yet.
+func (d *Directory) Check(backend string, config cty.Value) provider.Diags {
+	_, _, ds := remote(backend, config)
+	return ds
+}
+
+// remote finds the driver of a backend that another configuration has, with its settings.
+func remote(backend string, config cty.Value) (store.Driver, cty.Value, provider.Diags) {
 	driver, ok := Drivers.Find(backend)
 	if !ok {
 		d := noDriver(backend)
 		d.Summary = badBackend
-		return nil, provider.Diags{d.In(cty.GetAttrPath("backend"))}
+		return driver, config, provider.Diags{d.In(cty.GetAttrPath("backend"))}
 	}
 	if config.IsNull() {
-		config = cty.EmptyObjectVal
+		return driver, config, nil
 	}
 	config, err := driver.Schema.Coerce(config)
 	if err != nil {
-		return nil, provider.Diags{diag.Errorf(badBackend, "The given configuration is not valid for backend %q: %s.", backend, err).In(cty.GetAttrPath("config"))}
+		return driver, config, provider.Diags{diag.Errorf(badBackend, "The given configuration is not valid for backend %q: %s.", backend, err).In(cty.GetAttrPath("config"))}
+	}
+	return driver, config, nil
+}
+
+// Outputs reads the outputs of the state that another configuration keeps, for
+// terraform_remote_state, whose address is at (see Encryption.Remote): config are the settings of a backend of that type,
+// null for none.
+func (d *Directory) Outputs(ctx context.Context, at, backend, workspace string, config cty.Value) (map[string]cty.Value, provider.Diags) {
+	if config.IsNull() {
+		config = cty.EmptyObjectVal
+	}
+	driver, config, ds := remote(backend, config)
+	if ds.HasErrors() {
+		return nil, ds
 	}
 	st, err := driver.Open(ctx, d.storeSettings(driver.Schema, config, backendSettings(driver)))
 	if err != nil {

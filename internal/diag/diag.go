@@ -47,6 +47,7 @@ type Diagnostic struct {
 	Code     string // stable, for `lethe explain`; by its title, see Coded
 	Foreign  bool   // said by a provider: it has no code of ours
 	Aside    bool   // said inside a check, where errors are warnings; see Lenient
+	Eased    bool   // an error about a check block, which is a warning but in tests; see Blame
 	Summary  string // a title without a full stop
 	Detail   string // sentences; why, and what to do
 	Address  string // the object it is about, as users write it; may be empty
@@ -292,6 +293,21 @@ func (b *Bag) Lenient(f func(*Bag)) []Diagnostic {
 		b.Add(d)
 	}
 	return list
+}
+
+// Blame says of the errors that they are about a check block, and that it does not hold because of them; it is "" where that is
+// not so, or was said.
+func (b *Bag) Blame(unmet string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i := range b.list {
+		if d := &b.list[i]; d.Severity == Error {
+			d.Eased = true
+			if d.Unmet == "" {
+				d.Unmet = unmet
+			}
+		}
+	}
 }
 
 // Retract takes out what came in by Lenient: it is about to be found out anew.

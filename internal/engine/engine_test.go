@@ -34,7 +34,7 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
-func builtin(w *world) { w.engine.Pool.Builtin(addr.Builtin("terraform"), terraform.New(nil)) }
+func builtin(w *world) { w.engine.Pool.Builtin(addr.Builtin("terraform"), terraform.New(nil, nil)) }
 
 // compile reads files given as "name: text" pairs; a single text is main.tf.
 func (w *world) compile(files map[string]string) *program.Program {

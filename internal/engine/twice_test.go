@@ -76,7 +76,7 @@ func TestPlanAfterApplyIsEmpty(t *testing.T) {
 		p := &plant{running: map[*machine]bool{}, upgrade: map[string][]byte{}}
 		pool := provider.NewPool(p)
 		defer pool.Close()
-		pool.Builtin(addr.Builtin("terraform"), terraform.New(nil))
+		pool.Builtin(addr.Builtin("terraform"), terraform.New(nil, nil))
 		w := &random{T: t, Engine: &Engine{Settings: Settings{Pool: pool, Now: time.Now}}, state: &state.Snapshot{}}
 		for range rapid.IntRange(1, 3).Draw(t, "configurations") {
 			files := drawn(t)

@@ -62,7 +62,7 @@ func unwritten(err error) diag.Diagnostic {
 // again plans a state anew, as a run did, and applies that: to destroy its objects, or to make it what the run made.
 func (k *kept) again(x *execution, h how, mode plan.Mode, bag *diag.Bag) {
 	ctx := x.suite.Cleanup
-	result, ok := h.engine.Plan(ctx, engine.Request{Program: h.program, Options: h.options, State: k.snapshot, Mode: mode, Refresh: true}, bag)
+	result, ok := h.engine.Plan(ctx, engine.Request{Program: h.program, Options: h.options, State: k.snapshot, Mode: mode, Refresh: true, Unprotected: mode == plan.Destroy}, bag)
 	if result != nil && ok {
 		k.apply(ctx, h, result.Plan, bag)
 	}

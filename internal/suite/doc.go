@@ -95,14 +95,22 @@ type Run struct {
 
 // output gives what a run that was over before this one gave.
 func (r *Run) output(of string) (cty.Value, bool) {
+	if earlier := r.earlier(of); earlier != nil {
+		return earlier.outputs, true
+	}
+	return cty.NilVal, false
+}
+
+// earlier is the run of that name, if it was over before this one and gave something; else nil.
+func (r *Run) earlier(name string) *Run {
 	for _, runs := range [][]*Run{r.after, r.beside} {
 		for _, earlier := range runs {
-			if earlier.Name == of && earlier.outputs != cty.NilVal {
-				return earlier.outputs, true
+			if earlier.Name == name && earlier.outputs != cty.NilVal {
+				return earlier
 			}
 		}
 	}
-	return cty.NilVal, false
+	return nil
 }
 
 // Program is what the run planned, nil where it could not be compiled.
@@ -177,9 +185,11 @@ type Document struct {
 
 // Suite is what to run, and what to run it with.
 type Suite struct {
-	Files    []*testfile.File
-	Root     *config.Tree           // the configuration that is tested where a run says nothing else
-	Given    map[string]frame.Given // values of the command line, of files of values and of the environment
+	Files []*testfile.File
+	Root  *config.Tree // the configuration that is tested where a run says nothing else
+	// Given are values of the command line, of files of values and of the environment, by the directory of test files
+	// that they are for.
+	Given    map[string]map[string]frame.Given
 	Engine   *engine.Engine
 	Reporter Reporter
 	Now      func() time.Time
@@ -190,8 +200,8 @@ type Suite struct {
 	Load func(key string, call *config.Call, bag *diag.Bag) (*config.Tree, bool)
 	// Compile makes a program of a configuration, with the engine that will run it.
 	Compile func(ctx context.Context, e *engine.Engine, tree *config.Tree, bag *diag.Bag) (*program.Program, bool)
-	// Options are those of walks through a configuration in a directory, without variables.
-	Options func(dir string) frame.Options
+	// Options are those of walks through a configuration, without variables.
+	Options func() frame.Options
 	// Logged gives what was logged since it was last asked.
 	Logged func() string
 	// Documents are what a run leaves at rest and shows, for canaries to be looked for.

@@ -60,14 +60,8 @@ func (e *evaluation) object(values testfile.Expression, mode addr.Mode, what str
 
 // modules evaluates the outputs of modules that are overridden. What a run says goes before what the file says.
 func (e *evaluation) modules(tree *config.Tree) (out []replaced) {
-	for i, o := range slices.Concat(e.run.Overrides, e.x.file.Overrides) {
-		if o.Mode != 0 {
-			continue
-		}
-		if !called(tree, o.Target.Module()) {
-			if i < len(e.run.Overrides) {
-				e.warnTarget(o)
-			}
+	for _, o := range slices.Concat(sorted(slices.Clone(e.run.Overrides)), sorted(slices.Clone(e.x.file.Overrides))) {
+		if o.Mode != 0 || !called(tree, o.Target.Module()) {
 			continue
 		}
 		r := replaced{target: o.Target}
@@ -107,9 +101,61 @@ func called(tree *config.Tree, path addr.Module) bool {
 	return found
 }
 
-// warnTarget says that there is nothing to override.
-func (e *evaluation) warnTarget(o *testfile.Override) {
-	e.bag.Add(diag.Warningf("Invalid override target", "The override target %s does not exist within the configuration under test. This could indicate a typo in the target address or an unnecessary override.", o.Target).At(o.Range))
+// sorted puts what names single instances before what names all of them, and leaves the order as it is otherwise: the
+// first one counts.
+func sorted(list []*testfile.Override) []*testfile.Override {
+	slices.SortStableFunc(list, func(a, b *testfile.Override) int { return keys(b.Target) - keys(a.Target) })
+	return list
+}
+
+// keys ranks a target by the instance keys that it has.
+func keys(t addr.Target) int {
+	n := 0
+	if t.KeyGiven {
+		n = 2
+	}
+	if t.InKeyedModule() {
+		n++
+	}
+	return n
+}
+
+// targets warns of overrides of what is not there: those of a run in the configuration that it tests, the others, with the
+// first run of their file, in those of all runs.
+func (e *evaluation) targets(tree *config.Tree) {
+	warn := func(list []*testfile.Override, trees ...*config.Tree) {
+		for _, o := range list {
+			if !slices.ContainsFunc(trees, func(t *config.Tree) bool { return has(t, o) }) {
+				e.bag.Add(diag.Warningf("Invalid override target", "The override target %s does not exist within the configuration under test. This could indicate a typo in the target address or an unnecessary override.", o.Target).At(o.At))
+			}
+		}
+	}
+	warn(e.run.Overrides, tree)
+	if e.run != e.x.file.Runs[0] {
+		return
+	}
+	list := slices.Clone(e.x.file.Overrides)
+	for _, m := range e.x.file.Mocks {
+		list = append(list, m.Overrides...)
+	}
+	if len(list) == 0 {
+		return
+	}
+	trees := []*config.Tree{e.x.suite.Root}
+	for _, r := range e.x.file.Runs {
+		if t, _, ok := e.x.module(r, &diag.Bag{}); ok { // the run says why not
+			trees = append(trees, t)
+		}
+	}
+	warn(list, trees...)
+}
+
+// has reports whether what an override is about is in a configuration.
+func has(tree *config.Tree, o *testfile.Override) bool {
+	if o.Mode == 0 {
+		return called(tree, o.Target.Module())
+	}
+	return declares(tree, o.Target.Resource())
 }
 
 // doubles evaluates what answers in the place of providers.
@@ -119,14 +165,14 @@ func (e *evaluation) doubles(v *variant, tree *config.Tree) *doubles {
 		p := tree.Root.Provider(name.Local)
 		d.mocks[addr.ProviderConfig{Provider: p, Alias: name.Alias}] = e.mocked(m, p)
 	}
-	d.overrides = e.overrides(e.run.Overrides, testfile.DuringApply, tree)
-	d.overrides = append(d.overrides, e.overrides(e.x.file.Overrides, testfile.DuringApply, nil)...)
+	e.targets(tree)
+	d.overrides = e.overrides(slices.Concat(e.run.Overrides, e.x.file.Overrides), testfile.DuringApply)
 	return d
 }
 
 // mocked evaluates a mock of a provider.
 func (e *evaluation) mocked(m *testfile.Mock, p addr.Provider) *mocked {
-	out := &mocked{defaults: map[ofType]mock.Answer{}, overrides: e.overrides(m.Overrides, m.During, nil)}
+	out := &mocked{defaults: map[ofType]mock.Answer{}, overrides: e.overrides(slices.Clone(m.Overrides), m.During)}
 	behind, err := e.x.suite.Engine.Pool.Idle(context.Background(), p)
 	if err != nil {
 		e.bag.Add(provider.Fault(p, err))
@@ -150,15 +196,11 @@ func known(own, around testfile.During) bool {
 	return own == testfile.DuringPlan
 }
 
-// overrides evaluates overrides of resources, the last one first: it counts. in is where their targets have to be; nil
-// where that is not looked at.
-func (e *evaluation) overrides(list []*testfile.Override, around testfile.During, in *config.Tree) (out []override) {
-	for _, o := range slices.Backward(list) {
+// overrides evaluates overrides of resources, and sorts them.
+func (e *evaluation) overrides(list []*testfile.Override, around testfile.During) (out []override) {
+	for _, o := range sorted(list) {
 		if o.Mode == 0 {
 			continue
-		}
-		if in != nil && !declares(in, o.Target.Resource()) {
-			e.warnTarget(o)
 		}
 		out = append(out, override{o.Mode, o.Target, mock.Answer{
 			Given: e.object(o.Values, o.Mode, "the values of "+o.Target.String()), Known: known(o.During, around), At: o.Range,

@@ -24,6 +24,9 @@ type execution struct {
 	asserted map[string]bool
 }
 
+// given are the values from outside, for the directory that the file is in.
+func (x *execution) given() map[string]frame.Given { return x.suite.Given[x.file.Dir] }
+
 // used are the states that runs changed, the last used last.
 func (x *execution) used() []*kept {
 	x.suite.mu.Lock()

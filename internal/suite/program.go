@@ -132,7 +132,7 @@ func (x *execution) variant(r *Run, tree *config.Tree) *variant {
 	}
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
 		_, given := x.file.Variables[name]
-		_, global := x.suite.Given[name]
+		_, global := x.given()[name]
 		_, ofRun := r.Variables[name]
 		if m.Variables[name] == nil && (given || global || ofRun || x.file.Declared[name] != nil || strings.HasPrefix(name, testfile.RunVariable(""))) {
 			v.variables = append(v.variables, name)

@@ -38,7 +38,7 @@ func (x *execution) prepare(ctx context.Context, r *Run, bag *diag.Bag) (*prepar
 	changed := x.variant(r, tree)
 	root := changed.root(tree.Root.Module)
 	given, ok := x.values(r, root, bag)
-	if !ok || !x.known(r.AssertRefs(), r, bag) {
+	if !ok || !x.known(r.AssertRefs(), r, bag) || !x.providers(changed, root, r, bag) {
 		return nil, false
 	}
 	e := &evaluation{x: x, run: r, static: sync.OnceValue(func() *frame.StaticFrame { return x.static(given, root) }), bag: bag, ok: true}
@@ -51,7 +51,7 @@ func (x *execution) prepare(ctx context.Context, r *Run, bag *diag.Bag) (*prepar
 	if r.program = c.program; !ok || !sound(r, c.program, bag) {
 		return nil, false
 	}
-	p := &prepared{module, how{c.program, x.engine(d), x.suite.Options(root.Dir)}, d}
+	p := &prepared{module, how{c.program, x.engine(d), x.suite.Options()}, d}
 	p.how.options.Replaced = outputsOf(modules)
 	p.how.options.Variables, p.how.options.Applying = taken(given, root), !r.Plan
 	if r.StateKey != "" {

@@ -124,7 +124,7 @@ func TestInterruptSkips(t *testing.T) {
 func TestVerdict(t *testing.T) {
 	unmet := func(what string, sev func(string, string, ...any) diag.Diagnostic) diag.Diagnostic {
 		d := sev("Invalid value for variable", "It is wrong: %s.", what)
-		d.Unmet = what
+		d.Unmet, d.Eased = what, d.Severity == diag.Warning
 		return d
 	}
 	expected := []config.Reference{{Text: "var.a"}, {Text: "terraform_data.t"}}

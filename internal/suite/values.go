@@ -2,6 +2,7 @@ package suite
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -17,7 +18,7 @@ import (
 // before the command line. Values of the file may use those of the command line, values of the run all of these, and
 // both the outputs of earlier runs.
 func (x *execution) values(r *Run, m *config.Module, bag *diag.Bag) (map[string]frame.Given, bool) {
-	given := maps.Clone(x.suite.Given)
+	given := maps.Clone(x.given())
 	if given == nil {
 		given = map[string]frame.Given{}
 	}
@@ -31,7 +32,21 @@ func (x *execution) values(r *Run, m *config.Module, bag *diag.Bag) (map[string]
 	ok := x.add(given, x.file.Variables, m, r, bag)
 	ok = x.add(given, r.Variables, m, r, bag) && ok
 	x.undeclared(r, m, bag)
-	return given, ok
+	return given, ok && x.complete(given, m, r, bag)
+}
+
+// complete refuses a run whose module has a variable that must be set and is not.
+func (x *execution) complete(given map[string]frame.Given, m *config.Module, r *Run, bag *diag.Bag) bool {
+	ok := true
+	for _, name := range slices.Sorted(maps.Keys(m.Variables)) {
+		v := m.Variables[name]
+		if _, set := given[name]; set || v.Default != cty.NilVal {
+			continue
+		}
+		ok = false
+		bag.Add(diag.Errorf("No value for required variable", "The module under test for run block %q has a required variable %q with no set value. Use a -var or -var-file command line argument or add this variable into a \"variables\" block within the test file or run block.", r.Name, name).At(v.Range))
+	}
+	return ok
 }
 
 // taken are those of the values that a module takes.
@@ -60,7 +75,7 @@ func (x *execution) add(given map[string]frame.Given, values map[string]*testfil
 			continue
 		}
 		refs := testfile.RefsOf(v.Expr)
-		if !x.known(refs, r, bag) {
+		if !x.known(refs, r, bag) || !r.settled(testfile.OutputsOf(v.Expr), bag) {
 			ok = false
 			continue
 		}
@@ -86,7 +101,7 @@ func (x *execution) static(given map[string]frame.Given, declared *config.Module
 			}
 		}
 	}
-	return frame.Static(m, given, x.suite.Options(declared.Dir))
+	return frame.Static(m, given, x.suite.Options())
 }
 
 // names are what expressions of the file may use beside variables: of the earlier runs, those that they refer to.
@@ -104,17 +119,64 @@ func (r *Run) names(refs testfile.Refs) map[string]cty.Value {
 func (x *execution) known(refs testfile.Refs, r *Run, bag *diag.Bag) bool {
 	ok := true
 	for ref, at := range refs {
-		if _, over := r.output(ref.Name); ref.Root != "run" || over {
+		name, is := testfile.RunOf(ref.Name)
+		if is = is && ref.Root == "var"; ref.Root == "run" {
+			name, is = ref.Name, true
+		}
+		if _, over := r.output(name); !is || over {
 			continue
 		}
 		ok = false
-		if slices.ContainsFunc(x.file.Runs, func(o *Run) bool { return o.Name == ref.Name }) {
-			bag.Add(diag.Errorf("Reference to unavailable run block", "The run block %q comes after this one, or is this one itself. Only outputs of earlier runs can be used.", ref.Name).At(at))
+		if slices.ContainsFunc(x.file.Runs, func(o *Run) bool { return o.Name == name }) {
+			bag.Add(diag.Errorf("Reference to unavailable run block", "The run block %q comes after this one, or is this one itself. Only outputs of earlier runs can be used.", name).At(at))
 			continue
 		}
-		bag.Add(diag.Errorf("Reference to unknown run block", "The run block %q does not exist within this test file. You can use outputs of the runs that come before in the same file.", ref.Name).At(at))
+		bag.Add(diag.Errorf("Reference to unknown run block", "The run block %q does not exist within this test file. You can use outputs of the runs that come before in the same file.", name).At(at))
 	}
 	return ok
+}
+
+// settled refuses outputs of earlier runs that have no value that is known. What a run is given has one, as values from
+// outside have.
+func (r *Run) settled(outputs []testfile.Output, bag *diag.Bag) bool {
+	ok := true
+	for _, o := range outputs {
+		earlier := r.earlier(o.Run)
+		if earlier == nil || !earlier.outputs.Type().HasAttribute(o.Name) || earlier.outputs.GetAttr(o.Name).IsKnown() {
+			continue
+		}
+		ok = false
+		why := "It could not be worked out in that run."
+		if earlier.Plan {
+			why = fmt.Sprintf("Run block %q is executing a \"plan\" operation, and the specified output value is only known after apply.", o.Run)
+		}
+		bag.Add(diag.Errorf("Reference to unknown value", "The value for run.%s.%s is unknown. %s", o.Run, o.Name, why).At(o.Range))
+	}
+	return ok
+}
+
+// providers refuses settings of providers that refer to runs which are not over, or to what these could not say.
+func (x *execution) providers(v *variant, m *config.Module, r *Run, bag *diag.Bag) bool {
+	ok := true
+	for name, p := range v.providers {
+		ok = (!uses(m, name) || x.known(testfile.ProviderRefs(p), r, bag) && r.settled(testfile.ProviderOutputs(p), bag)) && ok
+	}
+	return ok
+}
+
+// uses reports whether a module names a provider configuration. Those without an alias need no name.
+func uses(m *config.Module, name config.ProviderName) bool {
+	for _, res := range m.Resources {
+		if res.Provider != nil && res.Provider.ProviderName == name {
+			return true
+		}
+	}
+	for _, call := range m.Calls {
+		if slices.ContainsFunc(call.Providers, func(p config.Passed) bool { return p.Parent.ProviderName == name }) {
+			return true
+		}
+	}
+	return name.Alias == ""
 }
 
 // undeclared warns of values of a run that nothing takes.

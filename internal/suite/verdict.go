@@ -67,16 +67,19 @@ func (v *verdict) close(bag *diag.Bag) {
 	r := v.run
 	r.Status = Pass
 	met := map[string]bool{}
+	cameThrough := v.applied || r.Plan // to its last step
 	for _, d := range bag.List() {
 		expected := v.expects(d)
 		if expected != "" {
 			met[expected] = true
-			if v.applied || r.Plan {
+			if cameThrough {
 				continue
 			}
-			r.Diags = append(r.Diags, tooEarly(expected))
+			if d.Severity == diag.Error {
+				r.Diags = append(r.Diags, tooEarly(d.Unmet))
+			}
 		}
-		if d.Unmet != "" && d.Severity == diag.Warning {
+		if cameThrough && d.Eased {
 			d.Severity = diag.Error // of a check block, which keeps nothing from being done: here it ends the file
 		}
 		if at, ok := v.given[strings.TrimPrefix(d.Unmet, "var.")]; ok && strings.HasPrefix(d.Unmet, "var.") {
@@ -101,7 +104,7 @@ func (v *verdict) close(bag *diag.Bag) {
 
 // expects gives what a run expected to fail that a diagnostic says has failed, "" if it is something else.
 func (v *verdict) expects(d diag.Diagnostic) string {
-	if d.Unmet == "" {
+	if d.Unmet == "" || d.Severity != diag.Error && !d.Eased { // a refresh-only plan does not fail
 		return ""
 	}
 	i := slices.IndexFunc(v.run.Expected, func(e config.Reference) bool {

@@ -102,10 +102,13 @@ type PlanKey struct {
 
 // Variables are the values of root variables.
 type Variables struct {
-	Given   map[string]frame.Given      // nil before Collect
-	wanted  map[string]*config.Variable // by test files, beside those that the root module declares
-	answers map[string]frame.Given      // what was asked for
-	p       *Project
+	Given  map[string]frame.Given      // nil before Collect
+	wanted map[string]*config.Variable // by test files, beside those that the root module declares
+	// undecided says that test files will be read, which may want more; what is given to variables that are not declared
+	// passes until then.
+	undecided bool
+	answers   map[string]frame.Given // what was asked for
+	p         *Project
 }
 
 // hosts are the services of hosts, found as registries are, with the credentials of the user.

@@ -211,7 +211,7 @@ func (p *Project) newPool() *provider.Pool {
 	pool := provider.NewPool(processes)
 	pool.Builtin(addr.Builtin("terraform"), terraform.New(func(ctx context.Context, object, backend, workspace string, config cty.Value) (map[string]cty.Value, provider.Diags) {
 		return p.States().Outputs(ctx, object, backend, workspace, config)
-	}))
+	}, func(backend string, config cty.Value) provider.Diags { return p.States().Check(backend, config) }))
 	pool.Builtin(addr.Builtin("lethe"), lethe.New(lethe.Options{Dir: p.Dir, Env: p.Call.Environ, Now: p.Call.Now}))
 	return pool
 }

@@ -21,25 +21,45 @@ type Tests struct{ p *Project }
 // Tests gives that of the project.
 func (p *Project) Tests() Tests { return Tests{p} }
 
-// Collect gathers the values of root variables and of those that test files want beside them, with the files of
-// values that lie beside tests. What nothing declares is read as a value if it is one, else as text.
-func (t Tests) Collect(files []*testfile.File) bool {
-	t.p.Vars.wanted = map[string]*config.Variable{}
+// Expect says that test files will be read, which may want values of variables that the root module does not declare:
+// until Collect, those pass that are given to such.
+func (t Tests) Expect() { t.p.Vars.undecided = true }
+
+// Collect gathers the values of root variables and of those that test files and their modules want beside them, and gives
+// them by the directory of test files that they are for: the files of values that lie beside tests are for these alone.
+// What nothing declares is read as a value if it is one, else as text.
+func (t Tests) Collect(files []*testfile.File) (given map[string]map[string]frame.Given, ok bool) {
+	v := t.p.Vars
+	v.wanted = map[string]*config.Variable{}
 	for _, f := range files {
-		maps.Copy(t.p.Vars.wanted, f.Wanted())
+		maps.Copy(v.wanted, f.Wanted())
 	}
-	ok := t.p.Vars.Collect()
-	for _, f := range config.ValueFiles(t.dirs()[1], t.p.LoadOptions()) {
-		ok = t.p.Vars.fromFile(f) && ok
+	undeclared := maps.Clone(v.wanted)
+	for _, f := range files {
+		for _, r := range f.Runs {
+			if n := t.p.tested.Children[testfile.Key(f, r)]; n != nil {
+				maps.Copy(v.wanted, n.Module.Variables)
+			}
+		}
+		maps.Copy(v.wanted, f.Declared)
 	}
-	for name, g := range t.p.Vars.Given {
-		if of := t.p.Vars.Declared(name); g.IsText && of == t.p.Vars.wanted[name] && !of.TypeGiven {
+	v.undecided = false
+	ok = v.Collect()
+	for name, g := range v.Given {
+		if of := v.Declared(name); g.IsText && of == undeclared[name] && !of.TypeGiven {
 			if v, ok := config.ParseValue(name, g.Text, t.p.Limits, &diag.Bag{}); ok {
 				t.p.Vars.Given[name] = frame.Given{Value: v, From: g.From}
 			}
 		}
 	}
-	return ok
+	root, dirs := v.Given, t.dirs()
+	given = map[string]map[string]frame.Given{dirs[0]: root}
+	v.Given = maps.Clone(root)
+	for _, f := range config.ValueFiles(dirs[1], t.p.LoadOptions()) {
+		ok = v.fromFile(f) && ok
+	}
+	given[dirs[1]], v.Given = v.Given, root
+	return given, ok
 }
 
 // dirs are the directories of test files: that of the root module, and the one that is meant for them.
@@ -102,15 +122,16 @@ func (t Tests) Compile(ctx context.Context, e *engine.Engine, tree *config.Tree,
 	other := *t.p
 	other.Tree, other.tested, other.Bag, other.Engine = tree, nil, bag, e
 	installed := other.Installed()
-	o := other.Tests().FrameOptions(tree.Root.Module.Dir)
+	o := other.Tests().FrameOptions()
 	o.Applying = false
 	prog, ok := e.Compile(ctx, tree, vet.CheckOptions{Options: o}, bag)
 	return prog, ok && installed
 }
 
-// FrameOptions are the frame options of a configuration that is tested, by its directory, without variables.
-func (t Tests) FrameOptions(dir string) frame.Options {
+// FrameOptions are the frame options of a configuration that is tested, without variables. Its paths are relative to the
+// working directory, where it may be in a directory below: there are the files that it names by path.module.
+func (t Tests) FrameOptions() frame.Options {
 	o := t.p.LangOptions()
-	o.Variables, o.RootDir = nil, dir
+	o.Variables = nil
 	return o
 }

@@ -71,7 +71,7 @@ func (v *Variables) fromFile(path string) bool {
 	for _, key := range names(values) {
 		given := values[key]
 		if v.Declared(key) == nil {
-			if !v.p.Tree.Root.Module.Unreadable() {
+			if !v.undecided && !v.p.Tree.Root.Module.Unreadable() {
 				v.undeclared(key, name, given.At)
 			}
 			continue
@@ -162,6 +162,9 @@ func (v *Variables) fromFlag(text string) bool {
 		return false
 	}
 	if v.Declared(name) == nil {
+		if v.undecided {
+			return true
+		}
 		if v.p.Tree.Root.Module.Unreadable() {
 			return false // the block may be there and cannot be read
 		}

@@ -140,6 +140,7 @@ func reporter(p *project.Project, f *flags) suite.Reporter {
 
 // prepare reads the configuration and the test files, and reports all that is wrong with them: then nothing is run.
 func prepare(ctx context.Context, p *project.Project, f *flags) (*suite.Suite, bool) {
+	p.Tests().Expect()
 	loaded := p.Load()
 	files, found := p.Tests().Read()
 	if !found && f.Tests != "tests" {
@@ -149,14 +150,15 @@ func prepare(ctx context.Context, p *project.Project, f *flags) (*suite.Suite, b
 	if !loaded || p.Bag.HasErrors() || !chosen || !p.Tests().Load(files) {
 		return nil, false
 	}
-	if !p.Tests().Collect(files) || !p.Compile(ctx, vet.CheckOptions{}) {
+	given, ok := p.Tests().Collect(files)
+	if !ok || !p.Compile(ctx, vet.CheckOptions{}) {
 		return nil, false
 	}
 	p.Applying = true
 	tests, log := p.Tests(), &logged{}
 	p.Call.Heard = log.add
 	return &suite.Suite{
-		Files: files, Root: p.Tree, Given: p.Vars.Given, Engine: p.Engine, Now: p.Call.Now, Sources: p.Call.Sources,
+		Files: files, Root: p.Tree, Given: given, Engine: p.Engine, Now: p.Call.Now, Sources: p.Call.Sources,
 		Cleanup: p.Call.Stops.Abandon, Load: tests.LoadModule, Compile: tests.Compile, Options: tests.FrameOptions,
 		Write: tests.WriteErrored, Keep: tests.Keep, Forget: tests.Forget, Open: tests.Open, AtOnce: f.atOnce, Logged: log.take,
 		Documents: func(r *suite.Run) []suite.Document { return testview.Documents(r, options(p, f)) },

@@ -88,7 +88,7 @@ func (r *reader) mocked(m *Mock, blocks hcl.Blocks) {
 		d.Values = r.values(content.Attributes["defaults"])
 		same := func(x *Default) bool { return x.Mode == d.Mode && x.Type == d.Type }
 		if i := slices.IndexFunc(m.Defaults, same); i >= 0 {
-			if m.Defaults[i].Range.Filename == d.Range.Filename {
+			if first := m.Defaults[i].Range.Filename; first == d.Range.Filename || first != m.Range.Filename {
 				r.Bag.Add(diag.Errorf("Duplicate "+b.Type+" block", "The type %q is mocked at %s already. Put everything into one of them.", d.Type, m.Defaults[i].Range).At(d.Range))
 			}
 			continue
@@ -104,7 +104,7 @@ func modeOf(block string) addr.Mode {
 	return mode
 }
 
-// override reads one of the override blocks. The last one for a target counts, as in Terraform.
+// override reads one of the override blocks.
 func (r *reader) override(b *hcl.Block, into []*Override) []*Override {
 	o := &Override{Mode: modeOf(b.Type), Range: config.Place(b)}
 	content, ok := r.Content(b.Body, overrideSchema)
@@ -130,7 +130,12 @@ func (r *reader) override(b *hcl.Block, into []*Override) []*Override {
 		r.Bag.Add(diag.Errorf("Invalid override target", "A block of type %q is about a %s, and %s is none.", b.Type, what, ref.Text).At(ref.Range))
 		return into
 	}
-	o.Target = target
+	o.Target, o.At = target, content.Attributes["target"].Range
+	same := func(x *Override) bool { return x.Mode == o.Mode && x.Target.String() == o.Target.String() }
+	if i := slices.IndexFunc(into, same); i >= 0 {
+		r.Bag.Add(diag.Errorf("Duplicate "+b.Type+" block", "%s is overridden at %s already. Put everything into one of them.", o.Target, into[i].Range).At(o.Range))
+		return into
+	}
 	return append(into, o)
 }
 

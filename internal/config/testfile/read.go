@@ -74,6 +74,7 @@ func (r *reader) read(body hcl.Body) {
 		}
 	}
 	r.backends()
+	r.passed()
 	for name, m := range r.file.Mocks {
 		if p := r.file.Providers[name]; p != nil {
 			r.Bag.Add(diag.Errorf("Duplicate provider block", "The provider %s is configured at %s and mocked here. A provider configuration is either real or a mock.", name, p.Range).At(m.Range))
@@ -90,6 +91,18 @@ func (r *reader) backends() {
 			used[key] = run
 		} else if run.Backend != nil {
 			r.Bag.Add(diag.Errorf("Invalid backend block", "The run %q uses the state of the run %q before it: the backend block belongs there. Or give it a \"state_key\" of its own.", run.Name, first.Name).At(run.Backend.Range))
+		}
+	}
+}
+
+// passed refuses provider configurations that runs pass and that the file does not have: those of the module under test
+// are its own.
+func (r *reader) passed() {
+	for _, run := range r.file.Runs {
+		for _, p := range run.Providers {
+			if name := p.Parent.ProviderName; r.file.Providers[name] == nil && r.file.Mocks[name] == nil {
+				r.Bag.Add(diag.Errorf("Missing provider definition for "+name.String(), "A run passes the provider configurations of its test file, and this file has no block provider or mock_provider for %s.", name).At(p.Range))
+			}
 		}
 	}
 }

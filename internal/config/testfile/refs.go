@@ -55,24 +55,59 @@ func (run *Run) AssertRefs() Refs {
 }
 
 // ProviderRefs are those of the settings of a provider.
-func ProviderRefs(p *config.Provider) Refs {
-	r := Refs{}
-	r.add(p.ForEach)
+func ProviderRefs(p *config.Provider) Refs { return RefsOf(settings(p)...) }
+
+// settings are expressions that have all references in the settings of a provider.
+func settings(p *config.Provider) []hcl.Expression {
+	list := []hcl.Expression{p.ForEach}
 	if body, ok := p.Body.(*hclsyntax.Body); ok {
 		_ = hclsyntax.VisitAll(body, func(n hclsyntax.Node) hcl.Diagnostics {
 			if e, ok := n.(*hclsyntax.ScopeTraversalExpr); ok {
-				r.add(e)
+				list = append(list, e)
 			}
 			return nil
 		})
-		return r
+		return list
 	}
 	attrs, _ := p.Body.JustAttributes()
 	for _, a := range attrs {
-		r.add(a.Expr)
+		list = append(list, a.Expr)
 	}
-	return r
+	return list
 }
+
+// Output is a reference to an output of a run.
+type Output struct {
+	Run, Name string
+	Range     diag.Range
+}
+
+// OutputsOf are the outputs of runs that expressions refer to, as these were written.
+func OutputsOf(es ...hcl.Expression) (out []Output) {
+	for _, e := range es {
+		if e == nil {
+			continue
+		}
+		for _, t := range e.Variables() {
+			if len(t) < 3 {
+				continue
+			}
+			first, _ := t[1].(hcl.TraverseAttr)
+			name, ok := t[2].(hcl.TraverseAttr)
+			run, is := RunOf(first.Name)
+			if is = is && t.RootName() == "var"; t.RootName() == "run" {
+				run, is = first.Name, true
+			}
+			if ok && is {
+				out = append(out, Output{run, name.Name, t[:3].SourceRange()})
+			}
+		}
+	}
+	return out
+}
+
+// ProviderOutputs are those that the settings of a provider refer to.
+func ProviderOutputs(p *config.Provider) []Output { return OutputsOf(settings(p)...) }
 
 // Wanted are the variables that the expressions of a file refer to, as its variable blocks have them: those that it does
 // not declare take anything.

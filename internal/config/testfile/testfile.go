@@ -107,6 +107,7 @@ type Override struct {
 	Values hcl.Expression // nil: nothing is said
 	During During
 	Range  diag.Range
+	At     diag.Range // of the target
 }
 
 // Key is what the module of a run is installed as, as Terraform has it: test.FILE.RUN.

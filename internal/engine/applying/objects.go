@@ -25,7 +25,7 @@ func (x *step) up(ctx context.Context, c *plan.Change) bool {
 		return false
 	}
 	if d.Res.Check != "" {
-		x.run.Unread(d, c.Object.Module, x.run.Scoped(func(r *run.Run) { (&step{x.a, r, x.records}).upDeclared(ctx, c, d) }))
+		x.run.Unread(d, c.Object.Module, x.run.ScopedData(d, func(r *run.Run) { (&step{x.a, r, x.records}).upDeclared(ctx, c, d) }))
 		return true // a check keeps nothing from being done
 	}
 	return x.upDeclared(ctx, c, d)

@@ -125,7 +125,10 @@ func (l *Leases) lease(ctx context.Context, bag *diag.Bag, e *program.Declaratio
 		l.leaseOne(ctx, bag, e, f, key, face)
 		return
 	}
-	bag.Lenient(func(bag *diag.Bag) { l.leaseOne(ctx, bag, e, f, key, face) })
+	bag.Lenient(func(bag *diag.Bag) {
+		l.leaseOne(ctx, bag, e, f, key, face)
+		bag.Blame(e.CheckBlock())
+	})
 }
 
 func (l *Leases) leaseOne(ctx context.Context, bag *diag.Bag, e *program.Declaration, f *frame.Frame, key addr.Key, face frame.Face) {

@@ -34,7 +34,7 @@ func (p *planner) readAll(_ context.Context, f *walk.Fan, d *program.Declaration
 			return x.read(ctx)
 		}
 		ok := false
-		said := p.run.Scoped(func(r *run.Run) {
+		said := p.run.ScopedData(d, func(r *run.Run) {
 			x.run = r
 			ok = x.read(ctx)
 		})

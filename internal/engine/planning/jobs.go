@@ -80,7 +80,7 @@ func (p *planner) faceOf(f *frame.Frame) frame.Face {
 
 // allowed refuses a change that lifecycle.prevent_destroy forbids.
 func (p *planner) allowed(d *program.Declaration, f *frame.Frame, c *plan.Change) bool {
-	if !c.Action.Downs() || c.Action == plan.Forget || c.Object.IsDeposed() || d.Res.Lifecycle.PreventDestroy == nil {
+	if p.req.Unprotected || !c.Action.Downs() || c.Action == plan.Forget || c.Object.IsDeposed() || d.Res.Lifecycle.PreventDestroy == nil {
 		return true
 	}
 	prevent, out := f.PreventDestroy(d.ID, p.faceOf(f), p.run.Bag)

@@ -30,7 +30,10 @@ func (r *Run) Test(ctx context.Context, d *program.Declaration, f *frame.Frame) 
 	case program.Output:
 		return r.judge(func(r *Run) bool { return r.conditions(ctx, d, f, program.OutputPre) })
 	}
-	r.Scoped(func(r *Run) { r.conditions(ctx, d, f, program.Assert) })
+	r.Scoped(func(r *Run) {
+		r.conditions(ctx, d, f, program.Assert)
+		r.Bag.Blame("")
+	})
 	return true
 }
 

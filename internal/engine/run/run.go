@@ -77,6 +77,14 @@ func (r *Run) Scoped(f func(*Run)) []diag.Diagnostic {
 	return r.Bag.Lenient(func(bag *diag.Bag) { f(r.With(bag)) })
 }
 
+// ScopedData does so for data that stand in a check block: where they cannot be read, the check does not hold.
+func (r *Run) ScopedData(d *program.Declaration, f func(*Run)) []diag.Diagnostic {
+	return r.Bag.Lenient(func(bag *diag.Bag) {
+		f(r.With(bag))
+		bag.Blame(d.CheckBlock())
+	})
+}
+
 // Receive makes sure that the ephemeral resources whose values reach an instance of a declaration are
 // open, or known not to be.
 func (r *Run) Receive(ctx context.Context, d program.Decl, at addr.ModuleInstance, own addr.Key) {

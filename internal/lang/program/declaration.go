@@ -46,6 +46,11 @@ type Declaration struct {
 	Prov *config.Provider
 }
 
+// CheckBlock names the check block that a resource stands in, as users write it.
+func (d *Declaration) CheckBlock() string {
+	return (&Declaration{Kind: Check, Module: d.Module, Name: d.Res.Check}).String()
+}
+
 // String is the address as users write it, with its module before it.
 func (d *Declaration) String() string {
 	switch d.Kind {

@@ -51,7 +51,7 @@ type body struct {
 
 // WriteJUnit writes how all files went.
 func WriteJUnit(w io.Writer, files []*suite.File, o Options) error {
-	o.Color, o.Plain, o.Width = false, true, 78
+	o.Color, o.Plain, o.Width = false, true, 79
 	doc := testSuites{}
 	for _, f := range files {
 		s := testSuite{Name: f.Name, Tests: len(f.Runs)}

@@ -22,12 +22,16 @@ import (
 // hands the function in. object is the address of what reads.
 type RemoteState func(ctx context.Context, object, backend, workspace string, config cty.Value) (map[string]cty.Value, provider.Diags)
 
-// New makes the provider.
-func New(remote RemoteState) *builtin.Provider {
+// RemoteCheck says what is wrong with the settings of a store, as far as that can be known without it; config is null where
+// these are not known yet.
+type RemoteCheck func(backend string, config cty.Value) provider.Diags
+
+// New makes the provider. Without check, settings of stores are looked at when they are read.
+func New(remote RemoteState, check RemoteCheck) *builtin.Provider {
 	return &builtin.Provider{
 		Address:   addr.Builtin("terraform"),
 		Resources: map[string]*builtin.Resource{"terraform_data": data()},
-		Data:      map[string]*builtin.Data{"terraform_remote_state": remoteState(remote)},
+		Data:      map[string]*builtin.Data{"terraform_remote_state": remoteState(remote, check)},
 		Functions: functions(),
 	}
 }
@@ -127,7 +131,7 @@ func moveData(req provider.MoveRequest) (cty.Value, provider.Diags) {
 const secretConfig = "config_wo"
 
 // remoteState is the data source terraform_remote_state.
-func remoteState(read RemoteState) *builtin.Data {
+func remoteState(read RemoteState, check RemoteCheck) *builtin.Data {
 	return &builtin.Data{
 		Schema: &schema.Schema{Block: &schema.Block{Attrs: []*schema.Attr{
 			{Name: "backend", Type: cty.String, Required: true, Description: "The type of the store to read, such as \"local\"."},
@@ -137,14 +141,14 @@ func remoteState(read RemoteState) *builtin.Data {
 			{Name: "outputs", Type: cty.DynamicPseudoType, Computed: true, Description: "The root outputs of the state."},
 			{Name: "workspace", Type: cty.String, Optional: true, Description: "The workspace to read; default: \"default\"."},
 		}}},
-		Validate: validateRemote,
+		Validate: func(config cty.Value) provider.Diags { return validateRemote(check, config) },
 		Read: func(ctx context.Context, object string, config cty.Value) (cty.Value, provider.Diags) {
 			return readRemote(ctx, read, object, config)
 		},
 	}
 }
 
-func validateRemote(config cty.Value) provider.Diags {
+func validateRemote(check RemoteCheck, config cty.Value) provider.Diags {
 	for _, name := range []string{"config", secretConfig, "defaults"} {
 		v := config.GetAttr(name)
 		if ty := v.Type(); v.IsNull() || !v.IsKnown() || ty.IsObjectType() || ty.IsMapType() {
@@ -152,7 +156,14 @@ func validateRemote(config cty.Value) provider.Diags {
 		}
 		return provider.Diags{diag.Errorf("Invalid "+name+" value", "The %s argument must be an object.", name).In(cty.GetAttrPath(name))}
 	}
-	return nil
+	backend := config.GetAttr("backend")
+	if check == nil || !backend.IsKnown() || backend.IsNull() {
+		return nil
+	}
+	if !config.GetAttr("config").IsWhollyKnown() || !config.GetAttr(secretConfig).IsWhollyKnown() {
+		return check(backend.AsString(), cty.NullVal(cty.DynamicPseudoType))
+	}
+	return check(backend.AsString(), settings(config))
 }
 
 func readRemote(ctx context.Context, read RemoteState, object string, config cty.Value) (cty.Value, provider.Diags) {
