@@ -69,20 +69,28 @@ func (a *archive) addPlan(c *Contents) error {
 	return nil
 }
 
-// addStates writes the two states, one after the other, so that only one of the texts is in memory.
-func (a *archive) addStates(p *plan.Plan) error {
-	text, err := p.Refreshed.Direct()
+// addStates writes the two states. One that is as it was read is written as it was read: the text is in memory anyway,
+// and means the same.
+func (a *archive) addStates(p *plan.Plan) (err error) {
+	now := p.Refreshed.Source()
+	if now == nil {
+		now, err = p.Refreshed.Direct()
+	}
 	if err != nil {
 		return err
 	}
-	a.add(memberState, text)
+	prev := now
 	if p.Previous != p.Refreshed {
-		text = nil
-		if text, err = p.Previous.Bytes(); err != nil {
-			return err
-		}
+		prev = p.Previous.Source()
 	}
-	a.add(memberPrev, text)
+	if prev == nil {
+		prev, err = p.Previous.Bytes()
+	}
+	if err != nil {
+		return err
+	}
+	a.add(memberState, now)
+	a.add(memberPrev, prev)
 	return nil
 }
 
