@@ -9,6 +9,8 @@ import (
 
 // Edit is a snapshot in the making, for one goroutine.
 type Edit struct {
+	base  *Snapshot // what it began with
+	put   bool      // an object was stored or removed
 	next  Snapshot
 	owned map[addr.AbsResource]bool           // resources already copied
 	gone  map[addr.Resource][][]addr.Resource // what removed objects had recorded
@@ -20,6 +22,7 @@ func (s *Snapshot) Edit() *Edit {
 	if s != nil {
 		e.next = *s
 	}
+	e.base = s
 	e.next.source, e.next.derived = nil, nil
 	e.next.Outputs = maps.Clone(e.next.Outputs)
 	if e.next.Outputs == nil {
@@ -40,6 +43,7 @@ func (e *Edit) Put(o addr.Object, entry *Entry) {
 	if old == nil && entry == nil {
 		return
 	}
+	e.put = true
 	if !e.owned[a] {
 		r = r.copy(a)
 		e.next.resources[a] = r
@@ -82,6 +86,15 @@ func (e *Edit) DropOutput(name string) { delete(e.next.Outputs, name) }
 
 // Head gives lineage, serial, version, checks and unknown fields to change.
 func (e *Edit) Head() *Snapshot { return &e.next }
+
+// Objects is Done where only objects may have been changed: if none was, it gives the snapshot that the Edit began with,
+// with its text.
+func (e *Edit) Objects() *Snapshot {
+	if e.base != nil && !e.put {
+		return e.base
+	}
+	return e.Done()
+}
 
 // Done gives the new snapshot. The Edit must not be used afterwards.
 //

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -76,6 +77,19 @@ func (d *Digest) UnmarshalText(text []byte) error {
 	*d = Digest{}
 	copy(d[:], raw)
 	return err
+}
+
+// Source is the text that the snapshot was read from, as it is; nil if it was not read from one, or was changed since.
+func (s *Snapshot) Source() []byte {
+	if s == nil {
+		return nil
+	}
+	return s.source
+}
+
+// SameText reports whether two snapshots were read from the same text.
+func (s *Snapshot) SameText(o *Snapshot) bool {
+	return s != nil && o != nil && s.source != nil && bytes.Equal(s.source, o.source)
 }
 
 // Digest is the digest of the bytes the snapshot was read from, zero if it was not read.

@@ -75,6 +75,14 @@ func sealing(st store.Store) journal.Sealing {
 // Snapshot is the state as it was read, journals included, or as it was written last. It is never nil.
 func (s *State) Snapshot() *state.Snapshot { return s.snapshot }
 
+// Share takes a snapshot in the place of the one that was read if their texts are the same, byte for byte: then there is
+// one such text in memory.
+func (s *State) Share(same *state.Snapshot) {
+	if s.snapshot.SameText(same) {
+		s.snapshot = same
+	}
+}
+
 // Missing reports whether there is no state, and no journal of one.
 func (s *State) Missing() bool { return s.version == "" && s.snapshot.Len() == 0 }
 

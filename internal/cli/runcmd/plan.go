@@ -3,6 +3,7 @@ package runcmd
 import (
 	"bytes"
 	"context"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -116,20 +117,26 @@ func (o *operation) showPlan(out *plan.Plan, how view.PlanOptions) {
 // savePlan writes the plan file.
 func (o *operation) savePlan(ctx context.Context, r *engine.Result) bool {
 	r.Plan.Ephemeral = ephemeralGiven(o.p)
-	var b bytes.Buffer
-	path := o.p.Call.Path(o.f.out)
-	err := file.Write(&b, &file.Contents{Plan: r.Plan, Config: o.snapshotConfig(), Lock: o.p.Lock.Bytes(), Version: base.Version, Schemas: described(o.p, r.Plan)}, o.p.PlanKey.Make())
 	e, ok := o.p.States().Encryption()
 	if !ok {
 		return false
 	}
-	data := b.Bytes()
-	if err == nil {
-		data, err = e.Plan.Seal(ctx, data)
-	}
-	if err == nil {
-		err = disk.Replace(o.p.Call.FS(), path, data)
-	}
+	contents := &file.Contents{Plan: r.Plan, Config: o.snapshotConfig(), Lock: o.p.Lock.Bytes(), Version: base.Version, Schemas: described(o.p, r.Plan)}
+	key := o.p.PlanKey.Make()
+	err := disk.ReplaceBy(o.p.Call.FS(), o.p.Call.Path(o.f.out), func(w io.Writer) error {
+		if !e.Plan.Encrypts() {
+			return file.Write(w, contents, key)
+		}
+		var b bytes.Buffer // what is encrypted is so in one piece
+		if err := file.Write(&b, contents, key); err != nil {
+			return err
+		}
+		sealed, err := e.Plan.Seal(ctx, b.Bytes())
+		if err == nil {
+			_, err = w.Write(sealed)
+		}
+		return err
+	})
 	return o.f.saves(o.p.Call, err)
 }
 

@@ -58,6 +58,7 @@ func applySaved(ctx context.Context, c *base.Call, f *applyFlags, name string) i
 		c.Bag.Add(*d)
 		return c.UI.Fail()
 	}
+	ws.Share(was)
 	if saved.Plan.Errored {
 		c.Bag.Add(diag.Errorf("Cannot apply incomplete plan", "Lethe encountered an error when generating this plan, so it cannot be applied."))
 		return c.UI.Fail()

@@ -176,7 +176,7 @@ func (p *planner) result() *plan.Plan {
 	slices.SortFunc(out.Changes, byObject)
 	slices.SortFunc(out.Drift, byObject)
 	slices.SortFunc(out.Readings, func(a, b plan.Reading) int { return a.Object.Compare(b.Object) })
-	out.Refreshed = p.edit.Done()
+	out.Refreshed = p.edit.Objects()
 	ordering.SettleReplacements(p.run.Source(out))
 	warnForgotten(p.run, out.Changes)
 	warnRetired(p.run, out)

@@ -2,7 +2,6 @@ package file
 
 import (
 	"archive/zip"
-	"bytes"
 	"compress/flate"
 	"encoding/json"
 	"fmt"
@@ -27,18 +26,19 @@ const (
 	freeSize   = 4 << 10 // below this the ratio of one member does not matter
 )
 
-// archive writes a sealed zip archive.
+// archive writes a sealed zip archive, member by member: of a plan with large values there is never the whole of it in
+// memory.
 type archive struct {
-	buf   bytes.Buffer
+	out   *sealer
 	zip   *zip.Writer
 	when  time.Time
 	total int
 	err   error
 }
 
-func newArchive(when time.Time) *archive {
-	a := &archive{when: when.UTC()}
-	a.zip = zip.NewWriter(&a.buf)
+func newArchive(w io.Writer, when time.Time, key []byte) *archive {
+	a := &archive{out: newSealer(w, key), when: when.UTC()}
+	a.zip = zip.NewWriter(a.out)
 	a.err = a.zip.SetComment(strings.Repeat("0", sealSize))
 	return a
 }
@@ -59,14 +59,12 @@ func (a *archive) add(name string, parts ...[]byte) {
 	if !a.when.IsZero() {
 		h.Modified = a.when
 	}
-	packed := deflate(parts)
-	stored := [][]byte{packed}
-	if len(packed) >= size || tooDense(uint64(len(packed)), uint64(size)) {
-		stored, h.Method = parts, zip.Store
+	stored := deflate(parts)
+	packed := length(stored)
+	if packed >= size || tooDense(uint64(packed), uint64(size)) {
+		stored, packed, h.Method = parts, size, zip.Store
 	}
-	for _, p := range stored {
-		h.CompressedSize64 += uint64(len(p))
-	}
+	h.CompressedSize64 = uint64(packed)
 	h.UncompressedSize64 = uint64(size)
 	var w io.Writer
 	w, a.err = a.zip.CreateRaw(h)
@@ -77,14 +75,48 @@ func (a *archive) add(name string, parts ...[]byte) {
 	}
 }
 
-func deflate(parts [][]byte) []byte {
-	var b bytes.Buffer
+func deflate(parts [][]byte) [][]byte {
+	var b pieces
 	w, _ := flate.NewWriter(&b, flate.BestSpeed) // fails only for levels that do not exist
 	for _, p := range parts {
-		w.Write(p) // a buffer takes everything
+		w.Write(p) // pieces take everything
 	}
 	w.Close()
-	return b.Bytes()
+	return b
+}
+
+// pieces is what was written, in pieces: a buffer in one piece is copied when it grows, and is there twice then.
+type pieces [][]byte
+
+// pieceSize is that of the pieces after the first.
+const pieceSize = 1 << 20
+
+// Write implements io.Writer. It does not fail.
+func (b *pieces) Write(p []byte) (int, error) {
+	n := len(p)
+	for len(p) > 0 {
+		last := len(*b) - 1
+		switch {
+		case last < 0:
+			*b = append(*b, make([]byte, 0, len(p)))
+		case len((*b)[last]) == cap((*b)[last]) && cap((*b)[last]) < pieceSize:
+			(*b)[last] = slices.Grow((*b)[last], len(p))
+		case len((*b)[last]) == cap((*b)[last]):
+			*b = append(*b, make([]byte, 0, pieceSize))
+		default:
+			at := (*b)[last]
+			took := copy(at[len(at):cap(at)], p)
+			(*b)[last], p = at[:len(at)+took], p[took:]
+		}
+	}
+	return n, nil
+}
+
+func length(parts [][]byte) (n int) {
+	for _, p := range parts {
+		n += len(p)
+	}
+	return n
 }
 
 func tooDense(packed, size uint64) bool { return size > freeSize && size/maxRatio > packed }
@@ -126,18 +158,15 @@ func plainPath(key, name string) bool {
 		!strings.ContainsAny(key+name, "\\:\x00")
 }
 
-// writeTo ends the archive, puts the seal in the place of its last bytes, and writes all of it.
-func (a *archive) writeTo(w io.Writer, key []byte) error {
+// end ends the archive, and puts the seal in the place of its last bytes.
+func (a *archive) end() error {
 	if a.err == nil {
 		a.err = a.zip.Close()
 	}
 	if a.err != nil {
 		return a.err
 	}
-	a.buf.Truncate(a.buf.Len() - sealSize)
-	a.buf.Write(seal(a.buf.Bytes(), key))
-	_, err := a.buf.WriteTo(w)
-	return err
+	return a.out.end()
 }
 
 // Contents is all that a saved plan holds.

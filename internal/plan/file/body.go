@@ -202,11 +202,21 @@ func (e *encoder) raw(about string, v cty.Value) value {
 	if err == nil {
 		var data []byte
 		data, err = e.codecs[d.Type-1].Encode(v)
-		d.At, d.Size = e.size, len(data)
-		e.values, e.size = append(e.values, data), e.size+len(data)
+		d.At, d.Size = e.place(data)
 	}
 	e.fail(about, err)
 	return d
+}
+
+// place puts what encodes a value into the member values, and says where it is. One that is as the last one, such as that
+// after no change, is there once.
+func (e *encoder) place(data []byte) (at, size int) {
+	if n := len(e.values); n > 0 && bytes.Equal(e.values[n-1], data) {
+		return e.size - len(data), len(data)
+	}
+	at = e.size
+	e.values, e.size = append(e.values, data), e.size+len(data)
+	return at, len(data)
 }
 
 // typed begins a value of a type.
@@ -234,6 +244,8 @@ type decoder struct {
 	in     *json.Decoder
 	values []byte // the member
 	codecs []schema.Codec
+	last   value // the value that was read last, and what it is
+	was    cty.Value
 	err    error
 }
 
@@ -364,7 +376,11 @@ func (d *decoder) raw(v value) cty.Value {
 		d.fail(fmt.Errorf("a value is missing from the member %q", memberValues))
 		return cty.NilVal
 	}
+	if v.Type == d.last.Type && v.At == d.last.At && v.Size == d.last.Size {
+		return d.was // which has texts of many megabytes once
+	}
 	out, err := d.codecs[v.Type-1].Decode(d.values[v.At : v.At+v.Size])
 	d.fail(err)
+	d.last, d.was = v, out
 	return out
 }

@@ -41,26 +41,13 @@ import (
 // Write writes a saved plan, sealed with a key; nil: with none. It fails where the plan holds what must not be stored, which is a bug
 // of ours, and when w does.
 func Write(w io.Writer, c *Contents, key []byte) error {
-	a := newArchive(c.Plan.Timestamp)
-	body := bytes.NewBufferString(firstLine(c.Version))
-	values, err := encode(body, c.Plan)
-	if err != nil {
+	a := newArchive(w, c.Plan.Timestamp, key)
+	if err := a.addPlan(c); err != nil {
 		return err
 	}
-	a.add(memberPlan, body.Bytes())
-	a.add(memberValues, values...)
-	now, err := c.Plan.Refreshed.Direct()
-	if err != nil {
+	if err := a.addStates(c.Plan); err != nil {
 		return err
 	}
-	prev := now
-	if c.Plan.Previous != c.Plan.Refreshed {
-		if prev, err = c.Plan.Previous.Bytes(); err != nil {
-			return err
-		}
-	}
-	a.add(memberState, now)
-	a.add(memberPrev, prev)
 	if err := a.addConfig(c.Config); err != nil {
 		return err
 	}
@@ -68,7 +55,43 @@ func Write(w io.Writer, c *Contents, key []byte) error {
 	for _, p := range slices.SortedFunc(maps.Keys(c.Schemas), addr.Provider.Compare) {
 		a.add(schemaDir+p.String(), c.Schemas[p])
 	}
-	return a.writeTo(w, key)
+	return a.end()
+}
+
+func (a *archive) addPlan(c *Contents) error {
+	body := bytes.NewBufferString(firstLine(c.Version))
+	values, err := encode(body, c.Plan)
+	if err != nil {
+		return err
+	}
+	a.add(memberPlan, body.Bytes())
+	a.add(memberValues, values...)
+	return nil
+}
+
+// addStates writes the two states. One that is as it was read is written as it was read: the text is in memory anyway,
+// and means the same.
+func (a *archive) addStates(p *plan.Plan) (err error) {
+	now := p.Refreshed.Source()
+	if now == nil {
+		now, err = p.Refreshed.Direct()
+	}
+	if err != nil {
+		return err
+	}
+	prev := now
+	if p.Previous != p.Refreshed {
+		prev = p.Previous.Source()
+	}
+	if prev == nil {
+		prev, err = p.Previous.Bytes()
+	}
+	if err != nil {
+		return err
+	}
+	a.add(memberState, now)
+	a.add(memberPrev, prev)
+	return nil
 }
 
 // Read reads a saved plan. key is what Contents.Own is about, nil for none: a plan that says it is sealed with it, and
@@ -84,7 +107,7 @@ func Read(data, key []byte, bag *diag.Bag) (*Contents, bool) {
 
 // read gives nil and nil when what is wrong is in the bag already.
 func read(data, key []byte, bag *diag.Bag) (*Contents, *diag.Diagnostic) {
-	m, d := open(bytes.NewReader(data), int64(len(data)))
+	m, d := open(data)
 	if d != nil {
 		return nil, d
 	}
@@ -122,9 +145,10 @@ func (m *members) states(bag *diag.Bag) (now, prev *state.Snapshot, ok bool) {
 	if !ok {
 		return nil, nil, false
 	}
-	if bytes.Equal(m.data[memberState], m.data[memberPrev]) {
+	text, other := m.data[memberPrev]
+	if !other {
 		return now, now, true
 	}
-	prev, ok = state.Read(m.data[memberPrev], bag)
+	prev, ok = state.Read(text, bag)
 	return now, prev, ok
 }

@@ -342,11 +342,11 @@ type member struct{ name, text string }
 // sealed makes an archive of members, with a seal that is right.
 func sealed(t testing.TB, ms ...member) []byte {
 	var b bytes.Buffer
-	a := newArchive(time.Time{})
+	a := newArchive(&b, time.Time{}, nil)
 	for _, m := range ms {
 		a.add(m.name, []byte(m.text))
 	}
-	if err := a.writeTo(&b, nil); err != nil {
+	if err := a.end(); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -443,7 +443,7 @@ func TestRefused(t *testing.T) {
 // bomb is a sealed archive in which a member inflates enormously.
 func bomb(t testing.TB, method uint16, data []byte, packed, size uint64) []byte {
 	var b bytes.Buffer
-	a := newArchive(time.Time{})
+	a := newArchive(&b, time.Time{}, nil)
 	a.add(memberPlan, []byte(firstLine("1.12.0")))
 	a.add(memberValues)
 	for _, name := range []string{memberState, memberPrev, memberList, memberLock} {
@@ -453,16 +453,16 @@ func bomb(t testing.TB, method uint16, data []byte, packed, size uint64) []byte 
 		}
 		w.Write(data)
 	}
-	if err := a.writeTo(&b, nil); err != nil {
+	if err := a.end(); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
 }
 
 func TestBombs(t *testing.T) {
-	zeros := deflate([][]byte{make([]byte, 100_000)})
+	zeros := bytes.Join(deflate([][]byte{make([]byte, 100_000)}), nil)
 	letters := []byte(strings.Repeat("0123456789abcdef-", 1000))
-	dense := deflate([][]byte{letters[:4000]})
+	dense := bytes.Join(deflate([][]byte{letters[:4000]}), nil)
 	for _, c := range []struct {
 		what string
 		data []byte

@@ -2,8 +2,10 @@ package file
 
 import (
 	"archive/zip"
+	"bytes"
 	"encoding/json"
 	"errors"
+	"hash/crc32"
 	"io"
 	"strings"
 
@@ -16,19 +18,19 @@ type members struct {
 	files map[string]*zip.File
 	order []string
 	data  map[string][]byte
-	size  uint64 // of the archive
+	whole []byte // the archive
 }
 
 // open finds the members without inflating any.
-func open(r io.ReaderAt, size int64) (*members, *diag.Diagnostic) {
-	z, err := zip.NewReader(r, size)
+func open(data []byte) (*members, *diag.Diagnostic) {
+	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if errors.Is(err, zip.ErrFormat) {
 		return nil, broken("it is not a zip archive, as saved plans are, or only the beginning of one")
 	}
 	if err != nil {
 		return nil, broken("its directory cannot be read: %s", err)
 	}
-	m := &members{files: map[string]*zip.File{}, data: map[string][]byte{}, size: uint64(size)}
+	m := &members{files: map[string]*zip.File{}, data: map[string][]byte{}, whole: data}
 	if len(z.File) > maxMembers {
 		return nil, broken("it has %d members", len(z.File))
 	}
@@ -86,20 +88,50 @@ func (m *members) inflate() *diag.Diagnostic {
 			return broken("its member %q is missing", name)
 		}
 	}
-	total := uint64(0)
+	total, most := uint64(0), uint64(len(m.whole))
 	for _, name := range m.order {
 		f := m.files[name]
 		packed, size := f.CompressedSize64, f.UncompressedSize64
-		if total += size; size > maxTotal || total > maxTotal || packed > m.size || total/maxRatio > m.size || tooDense(packed, size) {
+		if total += size; size > maxTotal || total > maxTotal || packed > most || total/maxRatio > most || tooDense(packed, size) {
 			return broken("its member %q would inflate from %d to %d bytes", name, packed, size)
 		}
-		data, err := inflate(f)
+		if name == memberPrev && m.alike(memberPrev, memberState) {
+			continue
+		}
+		data, err := m.read(f)
 		if err != nil {
 			return broken("its member %q cannot be read: %s", name, err)
 		}
 		m.data[name] = data
 	}
 	return nil
+}
+
+// alike reports that two members are the same byte for byte, as they are in the archive.
+func (m *members) alike(a, b string) bool {
+	x, y := m.files[a], m.files[b]
+	return x.Method == y.Method && x.CRC32 == y.CRC32 && x.UncompressedSize64 == y.UncompressedSize64 && bytes.Equal(m.packed(x), m.packed(y))
+}
+
+// packed is a member as it is in the archive; nil if it is not in there.
+func (m *members) packed(f *zip.File) []byte {
+	at, err := f.DataOffset()
+	if most := uint64(len(m.whole)); err != nil || uint64(at) > most || f.CompressedSize64 > most-uint64(at) {
+		return nil
+	}
+	return m.whole[at : uint64(at)+f.CompressedSize64 : uint64(at)+f.CompressedSize64]
+}
+
+// read reads one member: where it is, if it was stored as it is.
+func (m *members) read(f *zip.File) ([]byte, error) {
+	data := m.packed(f)
+	if f.Method != zip.Store || uint64(len(data)) != f.UncompressedSize64 {
+		return inflate(f)
+	}
+	if crc32.ChecksumIEEE(data) != f.CRC32 {
+		return nil, zip.ErrChecksum
+	}
+	return data, nil
 }
 
 // inflate reads one member, which is not larger than its header says.

@@ -1,10 +1,13 @@
 package file
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"hash"
+	"io"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -36,9 +39,14 @@ func keyID(key []byte) string {
 
 // seal makes the seal of what comes before it.
 func seal(before, key []byte) []byte {
-	out := append([]byte(sealBegin+keyID(key)+" "), strings.Repeat("0", macDigits)...)
 	sum := sha256.New()
 	sum.Write(before)
+	return sealOf(sum, key)
+}
+
+// sealOf makes the seal of what a digest was made of.
+func sealOf(sum hash.Hash, key []byte) []byte {
+	out := append([]byte(sealBegin+keyID(key)+" "), strings.Repeat("0", macDigits)...)
 	sum.Write(out[:len(out)-macDigits])
 	if key != nil {
 		mac := hmac.New(sha256.New, key)
@@ -48,6 +56,45 @@ func seal(before, key []byte) []byte {
 	out = append(out, sealSum...)
 	sum.Write(out[len(sealBegin)+idDigits+1:])
 	return hex.AppendEncode(out, sum.Sum(nil))
+}
+
+// sealer hands on what is written, but for the last bytes, in whose place the seal is put.
+type sealer struct {
+	out  *bufio.Writer
+	sum  hash.Hash
+	key  []byte
+	held []byte // the last sealSize bytes, or fewer, before which all was handed on
+}
+
+func newSealer(w io.Writer, key []byte) *sealer {
+	return &sealer{out: bufio.NewWriterSize(w, 64<<10), sum: sha256.New(), key: key}
+}
+
+// Write implements io.Writer.
+func (s *sealer) Write(p []byte) (int, error) {
+	if over := min(len(s.held)+len(p)-sealSize, len(s.held)); over > 0 {
+		s.on(s.held[:over])
+		s.held = append(s.held[:0], s.held[over:]...)
+	}
+	if over := len(s.held) + len(p) - sealSize; over > 0 { // then nothing is held
+		s.on(p[:over])
+		s.held = append(s.held, p[over:]...)
+	} else {
+		s.held = append(s.held, p...)
+	}
+	return len(p), nil
+}
+
+// on hands on. An error is kept by the writer, for end.
+func (s *sealer) on(p []byte) {
+	s.sum.Write(p)
+	s.out.Write(p)
+}
+
+// end writes the seal.
+func (s *sealer) end() error {
+	s.out.Write(sealOf(s.sum, s.key))
+	return s.out.Flush()
 }
 
 // checkSeal compares the seal with the bytes before it. own says that it was made with the key.

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,9 +18,22 @@ func Replace(fsys FS, path string, data []byte) error {
 	return err
 }
 
+// ReplaceBy is Replace for what is not in memory whole: fill writes it. Its error is given back, and the old file stays.
+func ReplaceBy(fsys FS, path string, fill func(io.Writer) error) error {
+	_, err := replace(fsys, path, fill, nil)
+	return err
+}
+
 // ReplaceWith is Replace with a last look before the step: ready gets the new file, durable but
 // not in its place yet, and may refuse. If it is given the file stays open for the caller.
 func ReplaceWith(fsys FS, path string, data []byte, ready func(File) error) (File, error) {
+	return replace(fsys, path, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	}, ready)
+}
+
+func replace(fsys FS, path string, fill func(io.Writer) error, ready func(File) error) (File, error) {
 	target, err := Resolve(fsys, path)
 	if err != nil {
 		return nil, err
@@ -28,7 +42,7 @@ func ReplaceWith(fsys FS, path string, data []byte, ready func(File) error) (Fil
 	if err := fsys.MkdirAll(dir, DirMode); err != nil {
 		return nil, err
 	}
-	f, err := write(fsys, target, data)
+	f, err := write(fsys, target, fill)
 	if err != nil {
 		return nil, err
 	}
@@ -52,12 +66,12 @@ func ReplaceWith(fsys FS, path string, data []byte, ready func(File) error) (Fil
 }
 
 // write makes a durable file beside target.
-func write(fsys FS, target string, data []byte) (File, error) {
+func write(fsys FS, target string, fill func(io.Writer) error) (File, error) {
 	f, err := Temp(fsys, target)
 	if err != nil {
 		return nil, err
 	}
-	_, err = f.Write(data)
+	err = fill(f)
 	if err == nil {
 		adopt(fsys, f, target)
 		err = f.Sync()
