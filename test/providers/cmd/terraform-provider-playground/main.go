@@ -4,10 +4,9 @@ package main
 import (
 	"log"
 
-	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
-
 	"github.com/lethe-iac/lethe/test/providers/calls"
 	"github.com/lethe-iac/lethe/test/providers/framework"
+	"github.com/lethe-iac/lethe/test/providers/serve"
 )
 
 func main() {
@@ -15,7 +14,7 @@ func main() {
 	book := calls.Open("playground", 6)
 	book.Event("start")
 	defer book.Event("exit")
-	if err := tf6server.Serve("registry.opentofu.org/lethe/playground", framework.Server(book)); err != nil {
+	if err := serve.Protocol6("registry.opentofu.org/lethe/playground", framework.Server(book)); err != nil {
 		log.Print(err)
 	}
 }

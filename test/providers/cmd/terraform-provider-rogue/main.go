@@ -6,11 +6,9 @@ import (
 	"log"
 	"os"
 
-	"github.com/hashicorp/terraform-plugin-go/tfprotov5/tf5server"
-	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
-
 	"github.com/lethe-iac/lethe/test/providers/calls"
 	"github.com/lethe-iac/lethe/test/providers/raw"
+	"github.com/lethe-iac/lethe/test/providers/serve"
 )
 
 const address = "registry.opentofu.org/lethe/rogue"
@@ -18,17 +16,17 @@ const address = "registry.opentofu.org/lethe/rogue"
 func main() {
 	calls.EndWithParent()
 	raw.Start()
-	if err := serve(); err != nil {
+	if err := speak(); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func serve() error {
+func speak() error {
 	if os.Getenv(raw.EnvProtocol) != "5" {
 		book := calls.Open("rogue", 6)
 		book.Event("start")
 		defer book.Event("exit")
-		return tf6server.Serve(address, raw.Server6(book))
+		return serve.Protocol6(address, raw.Server6(book))
 	}
 	book := calls.Open("rogue", 5)
 	book.Event("start")
@@ -37,5 +35,5 @@ func serve() error {
 	if err != nil {
 		return err
 	}
-	return tf5server.Serve(address, server)
+	return serve.Protocol5(address, server)
 }
