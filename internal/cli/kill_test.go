@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -21,28 +22,59 @@ func TestKilled(t *testing.T) {
 	for range times {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
-			killed(t)
+			killed(t, 0)
 		})
+	}
+}
+
+// TestKilledLargeState is the same where the state is large, so that its writing takes time: 2 MB, and 50 in long runs.
+func TestKilledLargeState(t *testing.T) {
+	runs := map[int]int{2: 2}
+	if os.Getenv("LETHE_LONG") != "" {
+		runs = map[int]int{2: 60, 50: 30}
+	}
+	for mb, times := range runs {
+		for range times {
+			t.Run(fmt.Sprintf("%d MB", mb), func(t *testing.T) {
+				t.Parallel()
+				killed(t, mb)
+			})
+		}
 	}
 }
 
 // TestKilledEncrypted is the same where the state is encrypted: then the journal is, and no file has anything of
 // what is in either.
 func TestKilledEncrypted(t *testing.T) {
-	killed(t, `TF_ENCRYPTION={"key_provider":{"pbkdf2":{"k":{"passphrase":"correct horse battery staple","iterations":200000}}},"method":{"aes_gcm":{"m":{"keys":"key_provider.pbkdf2.k"}}},"state":{"method":"method.aes_gcm.m","enforced":true}}`)
+	killed(t, 0, `TF_ENCRYPTION={"key_provider":{"pbkdf2":{"k":{"passphrase":"correct horse battery staple","iterations":200000}}},"method":{"aes_gcm":{"m":{"keys":"key_provider.pbkdf2.k"}}},"state":{"method":"method.aes_gcm.m","enforced":true}}`)
 }
 
-func killed(t *testing.T, env ...string) {
-	p := newProcess(t, `
+// killed kills an apply at random, which begins with a state of so many megabytes, 0 for none.
+func killed(t *testing.T, mb int, env ...string) {
+	config := `
 resource "playground_thing" "a" {
   count = 200
   name  = "a-${count.index}"
   delay = "10ms"
 }
-`, env...)
+`
+	if mb > 0 {
+		config += `
+resource "terraform_data" "large" {
+  lifecycle {
+    ignore_changes = [input]
+  }
+}
+`
+	}
+	p := newProcess(t, config, env...)
+	if mb > 0 {
+		text := fmt.Sprintf(`{"value": %q, "type": "string"}`, strings.Repeat("x", mb<<19)) // it is there twice
+		p.write("terraform.tfstate", fmt.Sprintf(`{"version": 4, "terraform_version": "1.11.4", "serial": 1, "lineage": "l", "outputs": {}, "resources": [{"mode": "managed", "type": "terraform_data", "name": "large", "provider": "provider[\"terraform.io/builtin/terraform\"]", "instances": [{"schema_version": 0, "attributes": {"id": "i", "input": %s, "output": %s, "triggers_replace": null}}]}], "check_results": null}`, text, text))
+	}
 	s := p.start("apply", "-auto-approve", "-parallelism", "4")
 	p.seen("ApplyResourceChange", `"phase":"begin"`)
-	time.Sleep(rand.N(time.Second))
+	time.Sleep(rand.N(time.Second + time.Duration(mb)*20*time.Millisecond))
 	s.cmd.Process.Kill()
 	s.wait()
 	made := p.settled()
@@ -59,7 +91,7 @@ resource "playground_thing" "a" {
 	}
 
 	if text, err := os.ReadFile(filepath.Join(p.dir, "terraform.tfstate")); err == nil && !json.Valid(text) {
-		t.Errorf("the state file is torn: %q", text)
+		t.Errorf("the state file is torn: %.2000q", text)
 	}
 	code, plan := p.run("plan", "-no-color")
 	if code != 0 {
@@ -72,6 +104,9 @@ resource "playground_thing" "a" {
 		if !known && !named {
 			t.Errorf("%s was made and is lost", name)
 		}
+	}
+	if mb > 0 && len(list) < mb<<20 {
+		t.Errorf("of %d MB there are %d bytes", mb, len(list))
 	}
 	if code, out := p.run("plan", "-detailed-exitcode"); code == 1 {
 		t.Errorf("the plan after that:\n%s", out)
