@@ -109,7 +109,7 @@ func (x *extra) add(key string, value []byte) {
 	} else {
 		x.buf = append(x.buf, ',')
 	}
-	x.buf = jsontext.AppendString(x.buf, key)
+	x.buf = jsontext.AppendString(x.buf, strings.ToValidUTF8(key, "�"))
 	x.buf = append(x.buf, ':')
 	x.buf = append(x.buf, value...)
 }
