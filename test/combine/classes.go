@@ -82,7 +82,7 @@ var classes = []class{
 			d.Section == "outputs" && len(theirs) > 0 && theirs[0] == nil ||
 			d.What == "state" && d.B == nil && strings.Contains("."+d.At, ".data."))
 	}},
-	{"a `moved` block to a resource that gets or loses `count`", func(c *comparison, d Difference) bool {
+	{"a `moved` block to or from a resource that gets or loses `count`", func(c *comparison, d Difference) bool {
 		return d.Section != "exits" && c.recounted()
 	}},
 	{"a `moved` block that takes a resource or a module to one that has other objects", func(c *comparison, d Difference) bool {
