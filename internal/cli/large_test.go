@@ -14,6 +14,9 @@ import (
 // TestLargeAttribute: a text of 70 MB in an attribute is made, read, planned and kept in a plan with less than 512 MB, of 16 MB without
 // LETHE_LONG with as much less. To destroy it takes more (docs/reliability.md), and is not held to that. What provider processes take is theirs.
 func TestLargeAttribute(t *testing.T) {
+	if raced {
+		t.Skip("the race detector takes two and three times the memory that is measured here")
+	}
 	size, most := 16, 160
 	if whole() {
 		size, most = 70, 512
