@@ -158,7 +158,9 @@ func (r *Run) settled(outputs []testfile.Output, bag *diag.Bag) bool {
 // providers refuses settings of providers that refer to runs which are not over, or to what these could not say.
 func (x *execution) providers(v *variant, m *config.Module, r *Run, bag *diag.Bag) bool {
 	ok := true
-	for name, p := range v.providers {
+	byName := func(a, b config.ProviderName) int { return cmp.Compare(a.String(), b.String()) }
+	for _, name := range slices.SortedFunc(maps.Keys(v.providers), byName) {
+		p := v.providers[name]
 		ok = (!uses(m, name) || x.known(testfile.ProviderRefs(p), r, bag) && r.settled(testfile.ProviderOutputs(p), bag)) && ok
 	}
 	return ok
