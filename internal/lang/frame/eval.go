@@ -51,7 +51,7 @@ func (s *scope) Sample(e *expr.Ref) (cty.Value, bool) {
 		return cty.NilVal, false
 	}
 	if e.Root == expr.RootCall {
-		return s.outputs(s.f.child(d, addr.NoKey), ""), true
+		return s.allOutputs(s.f.child(d, addr.NoKey)), true
 	}
 	return s.placeholder(s.f, d), true
 }
@@ -197,17 +197,17 @@ func (s *scope) module(e *expr.Ref) (cty.Value, hcl.Diagnostics) {
 		}
 		return cty.DynamicVal, expr.ErrorAt("Attempt to get attribute from null value", "This value is null, so it does not have any attributes.", e.SrcRange)
 	case keys.Repeat == program.Once || keys.Repeat == program.Enabled:
-		return s.outputs(s.f.child(call, addr.NoKey), e.Output), nil
+		return s.outputs(s.f.child(call, addr.NoKey), e)
 	case s.f.w.o.Validate:
 		known := s.placeholders(call)
 		if known == nil {
 			return cty.DynamicVal, nil
 		}
 		keys.List = known
-		any := s.outputs(s.f.child(call, addr.NoKey), "")
+		any := s.allOutputs(s.f.child(call, addr.NoKey))
 		return assemble(keys, func(addr.Key) cty.Value { return any }, nil), nil
 	}
-	get := func(k addr.Key) cty.Value { return s.outputs(s.f.child(call, k), "") }
+	get := func(k addr.Key) cty.Value { return s.allOutputs(s.f.child(call, k)) }
 	return assemble(keys, get, func() cty.Value { return cty.DynamicVal }), nil
 }
 
@@ -221,20 +221,30 @@ func (s *scope) moduleAt(e *expr.Ref, key cty.Value, at hcl.Range) (cty.Value, h
 	if !known && !s.f.w.o.Validate {
 		return cty.DynamicVal, nil
 	}
-	return s.outputs(s.f.child(call, k), e.Output), nil
+	return s.outputs(s.f.child(call, k), e)
 }
 
-// outputs is one output of a module instance, or the object of all of them.
-func (s *scope) outputs(f *Frame, name string) cty.Value {
+// outputs is what a reference to a module instance names: an output, or the object of all of them. A program has no
+// references to outputs that are not there; what is compiled beside it may have.
+func (s *scope) outputs(f *Frame, e *expr.Ref) (cty.Value, hcl.Diagnostics) {
+	if f == nil || e.Output == "" {
+		return s.allOutputs(f), nil
+	}
+	i, ok := f.u.Index(program.Output, e.Output)
+	switch {
+	case ok:
+		return s.read(f, f.u.Defs[i]), nil
+	case f.u.Module.Unreadable():
+		return cty.DynamicVal, nil
+	}
+	d := program.NoOutput(f.n, e.Output)
+	return cty.DynamicVal, expr.ErrorAt(d.Summary, d.Detail, e.SrcRange)
+}
+
+// allOutputs is the object of the outputs of a module instance.
+func (s *scope) allOutputs(f *Frame) cty.Value {
 	if f == nil {
 		return cty.DynamicVal
-	}
-	if name != "" {
-		i, ok := f.u.Index(program.Output, name)
-		if !ok {
-			return cty.DynamicVal
-		}
-		return s.read(f, f.u.Defs[i])
 	}
 	if f.u.Module.Unreadable() {
 		return cty.DynamicVal // it may have more outputs than can be read

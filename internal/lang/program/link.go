@@ -122,19 +122,19 @@ func (l *linker) outputs(n *Node, u use) {
 		if child.Unit.Module.Unreadable() {
 			return
 		}
-		l.bag.Add(diag.Errorf("Unsupported attribute", "This object does not have an attribute named %q.%s", u.output,
-			noOutputs(child, u.output)).At(u.at))
+		l.bag.Add(NoOutput(child, u.output).At(u.at))
 		return
 	}
 	l.add(Ref{To: child.Decl(i), Use: u.why, Key: u.hint, Fixed: u.fixed, Range: u.at})
 }
 
-func noOutputs(child *Node, name string) string {
-	names := slices.Collect(maps.Keys(child.Unit.ByName[Output]))
-	if hint := diag.DidYouMean(name, names); hint != "" {
-		return hint
+// NoOutput says that a module that is called has no output of a name.
+func NoOutput(child *Node, name string) diag.Diagnostic {
+	hint := diag.DidYouMean(name, slices.Collect(maps.Keys(child.Unit.ByName[Output])))
+	if hint == "" {
+		hint = fmt.Sprintf(" Module %q declares no output of that name.", child.Config.Call.Name)
 	}
-	return fmt.Sprintf(" Module %q declares no output of that name.", child.Config.Call.Name)
+	return diag.Errorf("Unsupported attribute", "This object does not have an attribute named %q.%s", name, hint)
 }
 
 // variable adds what the argument for it in the call refers to, in the caller's module.
