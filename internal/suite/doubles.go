@@ -60,7 +60,7 @@ func (e *evaluation) object(values testfile.Expression, mode addr.Mode, what str
 
 // modules evaluates the outputs of modules that are overridden. What a run says goes before what the file says.
 func (e *evaluation) modules(tree *config.Tree) (out []replaced) {
-	for _, o := range slices.Concat(sorted(slices.Clone(e.run.Overrides)), sorted(slices.Clone(e.x.file.Overrides))) {
+	for _, o := range slices.Concat(sorted(e.run.Overrides), sorted(e.x.file.Overrides)) {
 		if o.Mode != 0 || !called(tree, o.Target.Module()) {
 			continue
 		}
@@ -104,6 +104,7 @@ func called(tree *config.Tree, path addr.Module) bool {
 // sorted puts what names single instances before what names all of them, and leaves the order as it is otherwise: the
 // first one counts.
 func sorted(list []*testfile.Override) []*testfile.Override {
+	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b *testfile.Override) int { return keys(b.Target) - keys(a.Target) })
 	return list
 }
@@ -172,7 +173,7 @@ func (e *evaluation) doubles(v *variant, tree *config.Tree) *doubles {
 
 // mocked evaluates a mock of a provider.
 func (e *evaluation) mocked(m *testfile.Mock, p addr.Provider) *mocked {
-	out := &mocked{defaults: map[ofType]mock.Answer{}, overrides: e.overrides(slices.Clone(m.Overrides), m.During)}
+	out := &mocked{defaults: map[ofType]mock.Answer{}, overrides: e.overrides(m.Overrides, m.During)}
 	behind, err := e.x.suite.Engine.Pool.Idle(context.Background(), p)
 	if err != nil {
 		e.bag.Add(provider.Fault(p, err))

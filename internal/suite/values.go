@@ -119,10 +119,7 @@ func (r *Run) names(refs testfile.Refs) map[string]cty.Value {
 func (x *execution) known(refs testfile.Refs, r *Run, bag *diag.Bag) bool {
 	ok := true
 	for ref, at := range refs {
-		name, is := testfile.RunOf(ref.Name)
-		if is = is && ref.Root == "var"; ref.Root == "run" {
-			name, is = ref.Name, true
-		}
+		name, is := ref.Run()
 		if _, over := r.output(name); !is || over {
 			continue
 		}

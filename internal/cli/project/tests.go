@@ -47,8 +47,8 @@ func (t Tests) Collect(files []*testfile.File) (given map[string]map[string]fram
 	ok = v.Collect()
 	for name, g := range v.Given {
 		if of := v.Declared(name); g.IsText && of == undeclared[name] && !of.TypeGiven {
-			if v, ok := config.ParseValue(name, g.Text, t.p.Limits, &diag.Bag{}); ok {
-				t.p.Vars.Given[name] = frame.Given{Value: v, From: g.From}
+			if value, is := config.ParseValue(name, g.Text, t.p.Limits, &diag.Bag{}); is {
+				v.Given[name] = frame.Given{Value: value, From: g.From}
 			}
 		}
 	}

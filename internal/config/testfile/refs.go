@@ -17,6 +17,17 @@ type Refs map[Ref]diag.Range
 // Ref is the first two names of a reference.
 type Ref struct{ Root, Name string }
 
+// Run is the run that a reference is to, by its own name or by that of a variable that stands for it (see RunVariable).
+func (r Ref) Run() (string, bool) {
+	switch r.Root {
+	case "run":
+		return r.Name, true
+	case "var":
+		return RunOf(r.Name)
+	}
+	return "", false
+}
+
 // add takes in what expressions refer to.
 func (r Refs) add(es ...hcl.Expression) {
 	for _, e := range es {
@@ -94,11 +105,7 @@ func OutputsOf(es ...hcl.Expression) (out []Output) {
 			}
 			first, _ := t[1].(hcl.TraverseAttr)
 			name, ok := t[2].(hcl.TraverseAttr)
-			run, is := RunOf(first.Name)
-			if is = is && t.RootName() == "var"; t.RootName() == "run" {
-				run, is = first.Name, true
-			}
-			if ok && is {
+			if run, is := (Ref{t.RootName(), first.Name}).Run(); ok && is {
 				out = append(out, Output{run, name.Name, t[:3].SourceRange()})
 			}
 		}

@@ -88,26 +88,23 @@ func deflate(parts [][]byte) [][]byte {
 // pieces is what was written, in pieces: a buffer in one piece is copied when it grows, and is there twice then.
 type pieces [][]byte
 
-// pieceSize is that of the pieces after the first.
+// pieceSize is how large a piece gets; the first are smaller.
 const pieceSize = 1 << 20
 
 // Write implements io.Writer. It does not fail.
 func (b *pieces) Write(p []byte) (int, error) {
 	n := len(p)
 	for len(p) > 0 {
-		last := len(*b) - 1
-		switch {
-		case last < 0:
-			*b = append(*b, make([]byte, 0, len(p)))
-		case len((*b)[last]) == cap((*b)[last]) && cap((*b)[last]) < pieceSize:
-			(*b)[last] = slices.Grow((*b)[last], len(p))
-		case len((*b)[last]) == cap((*b)[last]):
-			*b = append(*b, make([]byte, 0, pieceSize))
-		default:
-			at := (*b)[last]
-			took := copy(at[len(at):cap(at)], p)
-			(*b)[last], p = at[:len(at)+took], p[took:]
+		var at []byte // the last piece
+		if last := len(*b) - 1; last >= 0 {
+			at = (*b)[last]
 		}
+		if len(at) == cap(at) {
+			*b = append(*b, make([]byte, 0, min(pieceSize, max(len(p), 2*cap(at)))))
+			continue
+		}
+		took := copy(at[len(at):cap(at)], p)
+		(*b)[len(*b)-1], p = at[:len(at)+took], p[took:]
 	}
 	return n, nil
 }
