@@ -24,6 +24,8 @@ type slow struct {
 	late time.Duration
 	err  error         // of every result
 	last chan struct{} // closed when the last result is durable; nil: there is none
+
+	durable func() // called as a result becomes durable; nil: nothing is
 }
 
 func (s *slow) note(format string, a ...any) {
@@ -64,6 +66,9 @@ func (s *slow) Later(over func(error), _ journal.Op, changed ...journal.Change) 
 			<-before
 		}
 		s.note("result %s", changed[0].Object)
+		if s.durable != nil {
+			s.durable()
+		}
 		close(this)
 		over(s.err)
 	}()
@@ -96,6 +101,23 @@ resource "plant_item" "other" { name = "x" }
 	}
 	if len(at) != 6 || at["result plant_item.a"] > at["intent plant_item.b"] {
 		t.Errorf("the call of b was announced before the result of a was durable: %q", j.log)
+	}
+}
+
+// A provider runs until the results of its calls are durable: should the engine be lost before, the keeper asks it for
+// the schema that it makes their records with.
+func TestProviderOutlivesRecords(t *testing.T) {
+	w, plant := newPlantWorld(t)
+	j := &slow{late: 20 * time.Millisecond, durable: func() {
+		if plant.alive() == 0 {
+			t.Error("the provider has ended before the result of its call was durable")
+		}
+	}}
+	prog := w.compile(map[string]string{"main.tf": plantHead + chained})
+	p := w.plan(prog, nil)
+	var bag diag.Bag
+	if _, ok := w.engine.Apply(context.Background(), ApplyRequest{Program: prog, Plan: p, Options: frame.Options{Workspace: "default"}, Journal: j}, &bag); !ok {
+		t.Fatalf("%v", bag.List())
 	}
 }
 

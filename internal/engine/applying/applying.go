@@ -113,7 +113,7 @@ func (a *applier) walk(ctx context.Context) bool {
 		Workers: a.run.Settings.Workers(),
 		Visit: func(ctx context.Context, n walk.Node, f *walk.Fan) bool {
 			x, s := &step{a: a, run: a.run, records: &stepRecords{}}, steps.List[n]
-			if a.unannounced(o, s) {
+			if a.needsDurable(o, s) {
 				a.settle()
 			}
 			return x.records.whole(func() bool { return x.do(ctx, o, s) })
@@ -132,13 +132,16 @@ func (a *applier) walk(ctx context.Context) bool {
 	return whole
 }
 
-// unannounced reports whether a step begins with a call that no record of the journal announces: a provisioner, a provider's
-// settings, a data source. What it depends on has to be durable then. Other steps begin at once: their intents are durable
-// after the results that were given before, and mostly by the same write.
-func (a *applier) unannounced(o *ordering.Ordering, s plan.Step) bool {
+// needsDurable reports whether what a step depends on has to be durable before it begins. So it is where it begins with a
+// call that no record of the journal announces: a provisioner, a provider's settings, a data source; and where it ends a
+// provider: should the engine be lost, the keeper makes records with the schema that it asks the provider for. Other steps
+// begin at once: their intents are durable after the results that were given before, and mostly by the same write.
+func (a *applier) needsDurable(o *ordering.Ordering, s plan.Step) bool {
 	switch s.Kind {
 	case plan.Provision, plan.DestroyProvision, plan.HoldUp:
 		return true
+	case plan.HoldDown:
+		return o.Holds[s.Index].Lease == nil
 	case plan.Up:
 		c := a.changes[o.Objects[s.Index]]
 		return c != nil && c.Action == plan.Read

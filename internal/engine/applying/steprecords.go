@@ -4,8 +4,7 @@ import "sync"
 
 // pending are the records of a run that are not durable yet. They become so in the order that they are given in, so a step
 // that announces its call does not wait for those of the steps that it depends on: its intent is durable after them, and
-// mostly by the same write. A step with a call that is not announced (applier.unannounced) begins when all that was given
-// before is durable.
+// mostly by the same write. Others (applier.needsDurable) begin when all that was given before is durable.
 type pending struct {
 	mu         sync.Mutex
 	some       sync.Cond
