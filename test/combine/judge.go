@@ -462,15 +462,24 @@ func (m *Module) landed(addr string) string {
 	return addr
 }
 
-var circular = regexp.MustCompile(`depend on each other in a circle, which no configuration can: \[(.*?)\]`)
+var (
+	circles = regexp.MustCompile(`depend on each other in a circle: (.*)\. A moved block`)
+	circle  = regexp.MustCompile(`\[(.*?)\](?:, |$)`)
+)
 
-// circle is whether users were told that two resources have no order: moves can bring that about, since a state names
-// resources, and an object may move to one that it depended on.
+// circle is whether users were told that two resources, named without keys, have no order: moves can bring that about,
+// since a state names resources, and an object may move to one that it depended on.
 func (j *judgement) circle(a, b string) bool {
-	return slices.ContainsFunc(j.o.Invocations, func(i *Invocation) bool {
-		told := circular.FindStringSubmatch(i.Out)
-		return told != nil && slices.Contains(strings.Fields(told[1]), a) && slices.Contains(strings.Fields(told[1]), b)
-	})
+	for _, i := range j.o.Invocations {
+		for _, told := range circles.FindAllStringSubmatch(i.Out, -1) {
+			for _, one := range circle.FindAllStringSubmatch(told[1], -1) {
+				if names := strings.Fields(keyless(one[1])); slices.Contains(names, a) && slices.Contains(names, b) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // order: what depends on something is made after it, and goes before it. A state names resources where

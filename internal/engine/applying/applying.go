@@ -2,8 +2,10 @@ package applying
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -232,8 +234,10 @@ func (a *applier) skip(o *ordering.Ordering, s plan.Step) {
 	}
 }
 
-// warnCyclic says that the state's memory of dependencies goes in a circle somewhere.
+// warnCyclic says where the state's memory of dependencies goes in a circle. It is one warning for all of them, so that
+// each is named: of several alike users see the first.
 func (a *applier) warnCyclic(o *ordering.Ordering, steps *plan.Steps) {
+	var circles []string
 	for _, set := range steps.Cyclic {
 		var names []addr.AbsResource
 		for _, v := range set {
@@ -241,6 +245,9 @@ func (a *applier) warnCyclic(o *ordering.Ordering, steps *plan.Steps) {
 				names = append(names, o.Groups[v])
 			}
 		}
-		a.run.Bag.Add(diag.Warningf("Circular dependencies in state", "The state says that these resources depend on each other in a circle, which no configuration can: %v. They are destroyed in no particular order among themselves.", names))
+		circles = append(circles, fmt.Sprint(names))
+	}
+	if circles != nil {
+		a.run.Bag.Add(diag.Warningf("Circular dependencies in state", "The state says that these resources depend on each other in a circle: %s. A moved block brings that about, whose object comes to a resource that it depends on, or an edit of the state. They are destroyed in no particular order among themselves.", strings.Join(circles, ", ")))
 	}
 }
