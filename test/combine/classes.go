@@ -245,8 +245,9 @@ var classes = []class{
 		ours, _ := d.A.([]any)
 		theirs, _ := d.B.([]any)
 		return d.What == "state" && d.Section == "sensitive" && len(theirs) > len(ours) && !slices.ContainsFunc(theirs, func(path any) bool {
-			name := attribute.FindStringSubmatch(fmt.Sprint(path))
-			return !slices.Contains(ours, path) && (name == nil || !box.WriteOnly(name[1]))
+			return !slices.Contains(ours, path) && !slices.ContainsFunc(attribute.FindAllStringSubmatch(fmt.Sprint(path), -1), func(name []string) bool {
+				return box.WriteOnly(name[1])
+			})
 		})
 	}},
 	{"`-refresh-only`, where keys depend on what is not there yet", func(c *comparison, d Difference) bool {
@@ -357,7 +358,8 @@ var classes = []class{
 		return keeps && strings.HasPrefix(d.Section, "output") && partly(d)
 	}},
 	{"a data source with a precondition that is not known while planning", func(c *comparison, d Difference) bool {
-		return d.Section == "checks" && (d.A == nil || strings.Contains(compact(d.A), `"unknown"`)) && c.needs(d, func(p *place) bool {
+		waits := d.Section == "checks" && (d.A == nil || strings.Contains(compact(d.A), `"unknown"`)) || d.What == "state" && c.st.Do.Refresh == "only"
+		return waits && c.needs(d, func(p *place) bool {
 			l := p.b.nested("lifecycle")
 			return p.b.Kind == Data && l != nil && l.nested("precondition") != nil
 		})
@@ -600,7 +602,7 @@ func (c *comparison) through(addr string) bool {
 	return len(c.st.Do.Target) > 0 && strings.HasPrefix(addr, "module.") && !slices.ContainsFunc(c.st.Do.Target, func(t string) bool { return strings.HasPrefix(addr, t) })
 }
 
-// attribute is the name that a path in a state begins with.
+// attribute is a name in a path of a state.
 var attribute = regexp.MustCompile(`"value":"(\w+)"`)
 
 // ofCheck is whether a change is one of a data source that a check declares.
@@ -780,19 +782,35 @@ func changes(doc object) []any {
 }
 
 // unkept is whether two sets of marks of a resource differ in write-only attributes only.
-func unkept(a, b any) bool {
-	x, _ := a.(object)
-	y, _ := b.(object)
-	drop := func(m object) object {
+func unkept(a, b any) bool { return compact(kept(a)) == compact(kept(b)) }
+
+// kept are marks without those of write-only attributes; nil if that is none.
+func kept(marks any) any {
+	switch m := marks.(type) {
+	case object:
 		out := object{}
 		for k, v := range m {
-			if !box.WriteOnly(k) && v != false {
+			if v = kept(v); v != nil && !box.WriteOnly(k) {
 				out[k] = v
 			}
 		}
-		return out
+		if len(out) > 0 {
+			return out
+		}
+	case []any:
+		out := make([]any, len(m))
+		for i, v := range m {
+			out[i] = kept(v)
+		}
+		if slices.ContainsFunc(out, func(v any) bool { return v != nil }) {
+			return out
+		}
+	case bool:
+		if m {
+			return m
+		}
 	}
-	return compact(drop(x)) == compact(drop(y))
+	return nil
 }
 
 // does is whether a plan does just one thing with an object.

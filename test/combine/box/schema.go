@@ -31,7 +31,7 @@ var (
 	textSet = cty.Set(cty.String)
 	textMap = cty.Map(cty.String)
 	limits  = cty.Object(map[string]cty.Type{"low": cty.Number, "high": cty.Number})
-	part    = cty.Object(map[string]cty.Type{"label": cty.String, "code": cty.String, "pin": cty.String})
+	part    = typeOf(partAttrs)
 	rule    = cty.Object(map[string]cty.Type{"label": cty.String})
 )
 
@@ -54,9 +54,16 @@ var boxAttrs = []attr{
 	{"password_version", cty.Number, optional},                 // another one sends the passwords
 }
 
-// WriteOnly is whether an attribute of boxes and crates is kept nowhere.
+// partAttrs are those of a part, a block of the resources.
+var partAttrs = []attr{
+	{"label", cty.String, optional},
+	{"code", cty.String, computed},
+	{"pin", cty.String, optional | writeOnly},
+}
+
+// WriteOnly is whether an attribute of boxes and crates, or of their parts, is kept nowhere.
 func WriteOnly(name string) bool {
-	return slices.ContainsFunc(boxAttrs, func(a attr) bool { return a.name == name && a.how&writeOnly != 0 })
+	return slices.ContainsFunc(slices.Concat(boxAttrs, partAttrs), func(a attr) bool { return a.name == name && a.how&writeOnly != 0 })
 }
 
 // Unordered is whether an attribute or block of boxes and crates is a set.
@@ -122,19 +129,18 @@ func boxSchema(hidden bool) *tfprotov6.Schema {
 			a.Sensitive = hidden
 		}
 	}
-	text := func(name string, h how) *tfprotov6.SchemaAttribute { return attr{name, cty.String, h}.wire() }
 	s.Block.Attributes = append(s.Block.Attributes, &tfprotov6.SchemaAttribute{
 		Name: "limits", Optional: true,
 		NestedType: &tfprotov6.SchemaObject{Nesting: tfprotov6.SchemaObjectNestingModeSingle, Attributes: []*tfprotov6.SchemaAttribute{
 			attr{"low", cty.Number, optional}.wire(), attr{"high", cty.Number, optional | computed}.wire(),
 		}},
 	})
-	nested := func(name string, n tfprotov6.SchemaNestedBlockNestingMode, attrs ...*tfprotov6.SchemaAttribute) *tfprotov6.SchemaNestedBlock {
-		return &tfprotov6.SchemaNestedBlock{TypeName: name, Nesting: n, Block: &tfprotov6.SchemaBlock{Attributes: attrs}}
+	nested := func(name string, n tfprotov6.SchemaNestedBlockNestingMode, attrs ...attr) *tfprotov6.SchemaNestedBlock {
+		return &tfprotov6.SchemaNestedBlock{TypeName: name, Nesting: n, Block: schemaOf(attrs).Block}
 	}
 	s.Block.BlockTypes = []*tfprotov6.SchemaNestedBlock{
-		nested("part", tfprotov6.SchemaNestedBlockNestingModeList, text("label", optional), text("code", computed), text("pin", optional|writeOnly)),
-		nested("rule", tfprotov6.SchemaNestedBlockNestingModeSet, text("label", optional)),
+		nested("part", tfprotov6.SchemaNestedBlockNestingModeList, partAttrs...),
+		nested("rule", tfprotov6.SchemaNestedBlockNestingModeSet, attr{"label", cty.String, optional}),
 	}
 	return s
 }

@@ -53,29 +53,24 @@ func data() *builtin.Resource {
 }
 
 // planData decides between keeping, updating and replacing. The output of a changed input is not
-// known before it is applied.
+// known before it is applied, that of one that is removed neither, as with Terraform.
 func planData(prior, proposed, _ cty.Value) (cty.Value, []cty.Path, provider.Diags) {
 	planned := proposed.AsValueMap()
 	if prior.IsNull() {
 		planned["id"] = cty.UnknownVal(cty.String).RefineNotNull()
-		planned["output"] = unknownOutput(proposed.GetAttr("input"))
+		if input := proposed.GetAttr("input"); !input.IsNull() {
+			planned["output"] = cty.UnknownVal(input.Type())
+		}
 		return cty.ObjectVal(planned), nil, nil
 	}
 	var replace []cty.Path
 	if !prior.GetAttr("triggers_replace").RawEquals(proposed.GetAttr("triggers_replace")) {
 		replace = append(replace, cty.GetAttrPath("triggers_replace"))
 	}
-	if !prior.GetAttr("input").RawEquals(proposed.GetAttr("input")) {
-		planned["output"] = unknownOutput(proposed.GetAttr("input"))
+	if input := proposed.GetAttr("input"); !prior.GetAttr("input").RawEquals(input) {
+		planned["output"] = cty.UnknownVal(input.Type())
 	}
 	return cty.ObjectVal(planned), replace, nil
-}
-
-func unknownOutput(input cty.Value) cty.Value {
-	if input.IsNull() {
-		return input
-	}
-	return cty.UnknownVal(input.Type())
 }
 
 func applyData(_ context.Context, prior, planned, _ cty.Value) (cty.Value, provider.Diags) {
