@@ -132,7 +132,6 @@ type VersionConstraint struct {
 type Requirement struct {
 	Local     string
 	Source    addr.Provider
-	Explicit  bool // the source names host or namespace itself
 	HostGiven bool // the source names the host itself
 	Versions  []VersionConstraint
 	Aliases   []ProviderName // configuration_aliases
@@ -150,7 +149,6 @@ type Backend struct {
 // Meta is a provider_meta block. Its body holds nothing but constants, as in Terraform and OpenTofu: what a module
 // says of itself to a provider does not depend on how it is called, and holds no secret.
 type Meta struct {
-	Local string
 	Body  hcl.Body // in native syntax, evaluated
 	Range diag.Range
 }
@@ -178,7 +176,6 @@ type Defaults = typeexpr.Defaults
 
 // Local is one named expression of a locals block.
 type Local struct {
-	Name  string
 	Expr  hcl.Expression
 	Range diag.Range
 }
@@ -191,7 +188,6 @@ type Output struct {
 	Type          cty.Type // NilType if not given
 	Defaults      *Defaults
 	Sensitive     bool
-	SensitiveSet  bool
 	Ephemeral     bool
 	Deprecated    string
 	DependsOn     []hcl.Traversal
@@ -279,7 +275,6 @@ func (r *Resource) LocalProvider() ProviderName {
 // Lifecycle is a lifecycle block; which parts may be set depends on the mode.
 type Lifecycle struct {
 	CreateFirst    bool
-	CreateFirstSet bool
 	PreventDestroy hcl.Expression // nil: not set
 	Destroy        hcl.Expression // nil: not set; destroy = false forgets
 	IgnoreAll      bool
@@ -287,13 +282,11 @@ type Lifecycle struct {
 	Triggers       []hcl.Expression // replace_triggered_by
 	Preconditions  []*Condition
 	Postconditions []*Condition
-	Range          diag.Range
 }
 
 // Connection is a connection block.
 type Connection struct {
-	Body  hcl.Body
-	Range diag.Range
+	Body hcl.Body
 }
 
 // Provisioner is a provisioner block.

@@ -158,23 +158,22 @@ resource "used_thing" "y" { provider = other.alias }
 provider "block" {}
 `))
 	type want struct {
-		source         string
-		explicit, host bool
-		implied        bool
+		source        string
+		host, implied bool
 	}
 	got := map[string]want{}
 	for local, r := range m.Required {
-		got[local] = want{r.Source.String(), r.Explicit, r.HostGiven, r.Range.Filename == ""}
+		got[local] = want{r.Source.String(), r.HostGiven, r.Range.Filename == ""}
 	}
 	d := cmp.Diff(map[string]want{
-		"plain":     {addr.DefaultHost + "/hashicorp/plain", false, false, false},
-		"named":     {addr.DefaultHost + "/corp/thing", true, false, false},
-		"host":      {"registry.example.com/corp/thing2", true, true, false},
-		"short":     {addr.DefaultHost + "/hashicorp/aws", false, false, false},
-		"used":      {addr.DefaultHost + "/hashicorp/used", false, false, true},
-		"terraform": {"terraform.io/builtin/terraform", false, false, true},
-		"other":     {addr.DefaultHost + "/hashicorp/other", false, false, true},
-		"block":     {addr.DefaultHost + "/hashicorp/block", false, false, true},
+		"plain":     {addr.DefaultHost + "/hashicorp/plain", false, false},
+		"named":     {addr.DefaultHost + "/corp/thing", false, false},
+		"host":      {"registry.example.com/corp/thing2", true, false},
+		"short":     {addr.DefaultHost + "/hashicorp/aws", false, false},
+		"used":      {addr.DefaultHost + "/hashicorp/used", false, true},
+		"terraform": {"terraform.io/builtin/terraform", false, true},
+		"other":     {addr.DefaultHost + "/hashicorp/other", false, true},
+		"block":     {addr.DefaultHost + "/hashicorp/block", false, true},
 	}, got, cmp.AllowUnexported(want{}))
 	if d != "" {
 		t.Errorf("(-want +got)\n%s", d)

@@ -210,7 +210,6 @@ type Plan struct {
 	Changed bool
 
 	Workspace string
-	Backend   string // type of the store the state came from
 	Timestamp time.Time
 	Errored   bool
 	Complete  bool

@@ -78,8 +78,7 @@ type Project struct {
 	Tree      *config.Tree     // nil before Load
 	Program   *program.Program // nil before Compile
 	Vars      *Variables
-	Applying  bool   // the command changes things
-	Backend   string // the type of the store whose state is locked
+	Applying  bool // the command changes things
 
 	deadlines provider.Deadlines
 
