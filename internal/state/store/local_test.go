@@ -439,9 +439,18 @@ func TestEmergencyDump(t *testing.T) {
 	if path, err := EmergencyDump(broken, []byte("canary"), empty, other); err == nil || path != "" || strings.Contains(err.Error(), "canary") {
 		t.Errorf("%s, %v", path, err)
 	}
-	env := map[string]string{"HOME": "/home/u", "TMPDIR": "/t"}
-	if got := EmergencyDirs(".", func(k string) string { return env[k] }); fmt.Sprint(got) != "[. /home/u/.local/state/lethe /t]" {
-		t.Error(got)
+	for _, c := range []struct {
+		env  map[string]string
+		want string
+	}{
+		{map[string]string{"HOME": "/home/u", "TMPDIR": "/t"}, "[. /home/u/.local/state/lethe /t]"},
+		{map[string]string{"HOME": "/home/u", "XDG_STATE_HOME": "/s"}, "[. /s/lethe /tmp]"},
+		{map[string]string{"HOME": "/home/u", "XDG_STATE_HOME": "relative"}, "[. /home/u/.local/state/lethe /tmp]"},
+		{map[string]string{"HOME": "relative"}, "[. /tmp]"},
+	} {
+		if got := EmergencyDirs(".", func(k string) string { return c.env[k] }); fmt.Sprint(got) != c.want {
+			t.Error(c.env, got)
+		}
 	}
 }
 
