@@ -78,7 +78,8 @@ type Project struct {
 	Tree      *config.Tree     // nil before Load
 	Program   *program.Program // nil before Compile
 	Vars      *Variables
-	Applying  bool // the command changes things
+	Applying  bool   // the command changes things
+	Backend   string // the type of the store whose state is locked
 
 	deadlines provider.Deadlines
 

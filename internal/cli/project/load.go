@@ -144,7 +144,7 @@ func (p *Project) Compile(ctx context.Context, o vet.CheckOptions) bool {
 func (p *Project) PlanRequest(s *state.Snapshot) (engine.Request, bool) {
 	spares, ok := p.sparesDeposed()
 	return engine.Request{
-		Program: p.Program, Options: p.LangOptions(), State: s, Refresh: true,
+		Program: p.Program, Options: p.LangOptions(), State: s, Refresh: true, Backend: p.Backend,
 		DeferEphemerals: p.Settings.DeferEphemerals, SpareDeposed: spares,
 	}, ok
 }

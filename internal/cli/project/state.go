@@ -101,7 +101,7 @@ func (p *Project) LockPart(ctx context.Context, name, operation string, part wor
 	ws, ok := workspace.Lock(ctx, env, req)
 	if ok {
 		p.Call.AtEnd(ws.Unlock)
-		p.Engine.Leases = ws
+		p.Backend, p.Engine.Leases = st.Type, ws
 	}
 	return ws, ok
 }

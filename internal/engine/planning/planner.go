@@ -39,6 +39,7 @@ type Request struct {
 	SpareDeposed bool
 	// Unprotected destroys what prevent_destroy keeps from that, too.
 	Unprotected bool
+	Backend     string // for the plan file
 
 	// Quiet says that the targets are those of the import command, not the user's: only what is imported is looked
 	// at, and no warnings say that the plan is a part.

@@ -168,7 +168,7 @@ func (p *planner) result() *plan.Plan {
 	out := &plan.Plan{
 		Mode: p.req.Mode, Changes: p.decisions.list, Drift: p.drift,
 		Previous: p.req.State, Variables: variables(p.run), Targets: p.req.Targets, Excludes: p.req.Excludes, Part: p.req.Part, Changed: p.req.Changed,
-		Workspace: p.req.Options.Workspace,
+		Workspace: p.req.Options.Workspace, Backend: p.req.Backend,
 		Timestamp: p.req.Options.PlanTime, SpareDeposed: p.req.SpareDeposed, Readings: p.back.readings, NoBefore: p.run.Sessions.NoBefore(),
 	}
 	filling.CollectKeys(p.run.Program, p.run.Frame, out)
