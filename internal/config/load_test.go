@@ -123,7 +123,7 @@ func TestSameMeaning(t *testing.T) {
 	}
 }
 
-// What stands in an escape block is an argument like any other, whatever its name.
+// What stands in an escape block is an argument like any other, of any name.
 func TestEscape(t *testing.T) {
 	for name, files := range map[string]Memory{
 		"native": one("resource \"x_y\" \"z\" {\n  count = 1\n  a = 1\n  lifecycle {}\n  _ {\n    count = 2\n    disk {\n      a = 1\n    }\n  }\n}\n"),

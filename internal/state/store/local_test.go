@@ -92,7 +92,7 @@ func TestLocalDriver(t *testing.T) {
 	}
 }
 
-// Modes are 0600 whatever the umask and whatever was there, also after rewriting.
+// Modes are 0600 under any umask and after any that were there, also after rewriting.
 func TestModes(t *testing.T) {
 	for _, umask := range []int{0, 0o22, 0o77, 0o277} {
 		t.Run(fmt.Sprintf("%03o", umask), func(t *testing.T) {
@@ -219,7 +219,7 @@ func TestStateOut(t *testing.T) {
 }
 
 // A process that dies with the lock leaves a state that is there but empty, and information that
-// hinders nobody.
+// hinders no other run.
 func TestKilledHolder(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "terraform.tfstate")
