@@ -18,9 +18,8 @@
 // What depends on values is not checked here, nor what depends on a provider's schema, nor which
 // provider configurations modules get: package lang does that.
 //
-// Beside configuration the package reads and writes the other texts in the language: files of
-// values (values.go), the canonical style (format.go), configuration for imported objects
-// (generate.go).
+// Beside configuration the package reads files of values (values.go), and reads and writes lock files (lock.go,
+// modulelock.go). Package style writes configuration.
 //
 // Files stand in layers, each above those that it uses:
 //
@@ -269,7 +268,7 @@ func (r *Resource) LocalProvider() ProviderName {
 	if r.Provider != nil {
 		return r.Provider.ProviderName
 	}
-	return ProviderName{Local: impliedProvider(r.Type)}
+	return ProviderName{Local: ImpliedProvider(r.Type)}
 }
 
 // Lifecycle is a lifecycle block; which parts may be set depends on the mode.
@@ -339,9 +338,9 @@ type Endpoint struct {
 	Range  diag.Range
 }
 
-// impliedProvider is the local name that a resource type implies: what stands before the first
+// ImpliedProvider is the local name that a resource type implies: what stands before the first
 // underscore.
-func impliedProvider(typ string) string {
+func ImpliedProvider(typ string) string {
 	for i := range len(typ) {
 		if typ[i] == '_' {
 			return typ[:i]

@@ -112,7 +112,7 @@ func ValueFiles(dir string, o Options) []string {
 func ParseValue(name, text string, l limits.Limits, bag *diag.Bag) (cty.Value, bool) {
 	l = l.Filled()
 	if p := syntax.CheckExpression([]byte(text), l); p.Kind != syntax.None {
-		bag.Add(problem(p, name, []byte(text), l))
+		bag.Add(Refused(p, name, []byte(text), l))
 		return cty.DynamicVal, false
 	}
 	e, ds := hclsyntax.ParseExpression([]byte(text), name, hcl.InitialPos)
