@@ -296,7 +296,7 @@ func notTooMany(name string, ds hcl.Diagnostics) hcl.Diagnostics {
 // it itself.
 var byteOrderMark = []byte("\ufeff")
 
-// Refused says what is wrong with a text that is not given to the parser.
+// Refused is the diagnostic for a text that package syntax found too deep, long or large for the parser.
 func Refused(p syntax.Problem, name string, text []byte, l limits.Limits) diag.Diagnostic {
 	title, detail := problemText(p.Kind, l.Filled())
 	return diag.Errorf(title, "%s", detail).At(rangeAt(name, text, p.At))
