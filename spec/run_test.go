@@ -352,7 +352,7 @@ func (s *stage) measure(command string, took time.Duration, used int64) {
 	}
 }
 
-// environ is what a command finds, and nothing of the environment of whoever runs the tests.
+// environ is what a command finds, and nothing of the environment of the user who runs the tests.
 func (s *stage) environ() []string {
 	rc := os.DevNull
 	if s.k.set.providers {

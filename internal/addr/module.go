@@ -65,15 +65,12 @@ func (m Module) Depth() int {
 
 // Under reports whether m is ancestor or lies below it.
 func (m Module) Under(ancestor Module) bool {
-	for {
-		if m == ancestor {
-			return true
-		}
+	for ; m != ancestor; m = m.Parent() {
 		if m.IsRoot() {
 			return false
 		}
-		m = m.Parent()
 	}
+	return true
 }
 
 // String is "module.a.module.b", or "" for the root.
@@ -150,15 +147,12 @@ func (m ModuleInstance) Module() Module {
 
 // Under reports whether m is ancestor or lies below it.
 func (m ModuleInstance) Under(ancestor ModuleInstance) bool {
-	for {
-		if m == ancestor {
-			return true
-		}
+	for ; m != ancestor; m = m.Parent() {
 		if m.IsRoot() {
 			return false
 		}
-		m = m.Parent()
 	}
+	return true
 }
 
 // Around is the nearest module instance around m, or m itself, that p lies below or is an instance of: what

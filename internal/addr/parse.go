@@ -505,8 +505,6 @@ func relative(m, base ModuleInstance) []targetStep {
 		steps = append(steps, targetStep{name: name, key: key})
 		m = m.Parent()
 	}
-	for a, b := 0, len(steps)-1; a < b; a, b = a+1, b-1 {
-		steps[a], steps[b] = steps[b], steps[a]
-	}
+	slices.Reverse(steps)
 	return steps
 }

@@ -12,7 +12,7 @@ import (
 )
 
 var helpCommand = &base.Command{
-	Name: "help", Args: "[command]", Short: "Show this help output, or the help for a specified subcommand", Hidden: true,
+	Name: "help", Args: "[command]", Short: "Show this help output, or the help for a specified subcommand", Hidden: true, Counts: true,
 	Long: "Shows what a command does and which options it takes.",
 }
 

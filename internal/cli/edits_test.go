@@ -121,7 +121,7 @@ func (d *draft) reference(p *part) string {
 	return at + ".id"
 }
 
-// edit changes the configuration as somebody does who works on it, and adds blocks that say so.
+// edit changes the configuration as a user does who works on it, and adds blocks that say so.
 func (d *draft) edit() {
 	d.editParts(&d.root, "")
 	if d.called != "" {

@@ -39,7 +39,7 @@ var points = []struct {
 }
 
 // TestFaultsCloseLeases lets everything go wrong at every point: by errors, and by every signal that
-// asks the program to end, once and twice. Whatever was opened is closed, or listed with its address,
+// asks the program to end, once and twice. Each lease that was opened is closed, or listed with its address,
 // its provider and the reason; the exit code is 1, unless everything was done. (What a panic of our own leaves is tested in
 // package engine.)
 func TestFaultsCloseLeases(t *testing.T) {
@@ -162,7 +162,7 @@ resource "rogue_thing" "a" {
 	}
 }
 
-// TestThirdInterruptNamesOpenings does so for what was being opened: nobody knows whether it is.
+// TestThirdInterruptNamesOpenings does so for what was being opened: it is not known whether it is.
 func TestThirdInterruptNamesOpenings(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, `

@@ -152,8 +152,8 @@ resource "playground_secret" "a" {
 	}
 }
 
-// TestUnansweredIsNamed: the provider dies when the object is there and before it says so. Whoever
-// reads the error, and whoever plans next, is told that it may exist.
+// TestUnansweredIsNamed: the provider dies when the object is there and before it says so. The
+// error, and the next plan, tell the user that it may exist.
 func TestUnansweredIsNamed(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, `

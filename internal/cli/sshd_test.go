@@ -19,7 +19,7 @@ import (
 //	SSH_PORT  SSH_USER  SSH_HOST_KEY  the server on 127.0.0.1, and who may log in there
 //	.ssh_key                          a file with the private key for that
 //	REMOTE_PORT                       of the service on 127.0.0.1
-//	LOCAL_PORT                        one that nobody listens on
+//	LOCAL_PORT                        one that no server listens on
 func sshd(t *testing.T) func(*testscript.TestScript, bool, []string) {
 	server := sync.OnceValue(func() *sshdtest.Server { return sshdtest.Start(t) })
 	return func(ts *testscript.TestScript, neg bool, args []string) {
@@ -56,8 +56,8 @@ func serve(l net.Listener) {
 	}
 }
 
-// dial connects to a port of this machine: `dial PORT` if somebody must listen there, `! dial PORT`
-// if nobody may.
+// dial connects to a port of this machine: `dial PORT` if a server must listen there, `! dial PORT`
+// if none may.
 func dial(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: dial PORT")

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// user is somebody with a home directory, in which files are, and an environment.
+// user is a user with a home directory, in which files are, and an environment.
 func user(t *testing.T, s *Settings, files map[string]string, environ ...string) *Credentials {
 	t.Helper()
 	home := t.TempDir()

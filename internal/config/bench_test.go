@@ -7,7 +7,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/hashicorp/hcl/v2/json"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/limits"
@@ -130,21 +129,5 @@ func BenchmarkCheck(b *testing.B) {
 		if _, _, p := syntax.Parse(text, "", limits.Limits{}.Filled()); p.Kind != syntax.None {
 			b.Fatal(p)
 		}
-	}
-}
-
-func BenchmarkFormatterAlone(b *testing.B) {
-	text := bulk(1 << 20)
-	b.SetBytes(int64(len(text)))
-	for b.Loop() {
-		hclwrite.Format(text)
-	}
-}
-
-func BenchmarkFormat(b *testing.B) {
-	text := bulk(1 << 20)
-	b.SetBytes(int64(len(text)))
-	for b.Loop() {
-		Format(text)
 	}
 }

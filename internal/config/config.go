@@ -18,9 +18,8 @@
 // What depends on values is not checked here, nor what depends on a provider's schema, nor which
 // provider configurations modules get: package lang does that.
 //
-// Beside configuration the package reads and writes the other texts in the language: files of
-// values (values.go), the canonical style (format.go), configuration for imported objects
-// (generate.go).
+// Beside configuration the package reads files of values (values.go), and reads and writes lock files (lock.go,
+// modulelock.go). Package style writes configuration.
 //
 // Files stand in layers, each above those that it uses:
 //
@@ -132,7 +131,6 @@ type VersionConstraint struct {
 type Requirement struct {
 	Local     string
 	Source    addr.Provider
-	Explicit  bool // the source names host or namespace itself
 	HostGiven bool // the source names the host itself
 	Versions  []VersionConstraint
 	Aliases   []ProviderName // configuration_aliases
@@ -150,7 +148,6 @@ type Backend struct {
 // Meta is a provider_meta block. Its body holds nothing but constants, as in Terraform and OpenTofu: what a module
 // says of itself to a provider does not depend on how it is called, and holds no secret.
 type Meta struct {
-	Local string
 	Body  hcl.Body // in native syntax, evaluated
 	Range diag.Range
 }
@@ -178,7 +175,6 @@ type Defaults = typeexpr.Defaults
 
 // Local is one named expression of a locals block.
 type Local struct {
-	Name  string
 	Expr  hcl.Expression
 	Range diag.Range
 }
@@ -191,7 +187,6 @@ type Output struct {
 	Type          cty.Type // NilType if not given
 	Defaults      *Defaults
 	Sensitive     bool
-	SensitiveSet  bool
 	Ephemeral     bool
 	Deprecated    string
 	DependsOn     []hcl.Traversal
@@ -273,13 +268,12 @@ func (r *Resource) LocalProvider() ProviderName {
 	if r.Provider != nil {
 		return r.Provider.ProviderName
 	}
-	return ProviderName{Local: impliedProvider(r.Type)}
+	return ProviderName{Local: ImpliedProvider(r.Type)}
 }
 
 // Lifecycle is a lifecycle block; which parts may be set depends on the mode.
 type Lifecycle struct {
 	CreateFirst    bool
-	CreateFirstSet bool
 	PreventDestroy hcl.Expression // nil: not set
 	Destroy        hcl.Expression // nil: not set; destroy = false forgets
 	IgnoreAll      bool
@@ -287,13 +281,11 @@ type Lifecycle struct {
 	Triggers       []hcl.Expression // replace_triggered_by
 	Preconditions  []*Condition
 	Postconditions []*Condition
-	Range          diag.Range
 }
 
 // Connection is a connection block.
 type Connection struct {
-	Body  hcl.Body
-	Range diag.Range
+	Body hcl.Body
 }
 
 // Provisioner is a provisioner block.
@@ -346,9 +338,9 @@ type Endpoint struct {
 	Range  diag.Range
 }
 
-// impliedProvider is the local name that a resource type implies: what stands before the first
+// ImpliedProvider is the local name that a resource type implies: what stands before the first
 // underscore.
-func impliedProvider(typ string) string {
+func ImpliedProvider(typ string) string {
 	for i := range len(typ) {
 		if typ[i] == '_' {
 			return typ[:i]

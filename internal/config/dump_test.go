@@ -20,7 +20,7 @@ func dump(m *Module) string {
 	}
 	for _, local := range sortedKeys(m.Required) {
 		r := m.Required[local]
-		d.line("requires %s = %s explicit=%v host=%v versions=%s aliases=%v implied=%v", local, r.Source, r.Explicit, r.HostGiven, texts(r.Versions), r.Aliases, r.Range == hcl.Range{})
+		d.line("requires %s = %s host=%v versions=%s aliases=%v implied=%v", local, r.Source, r.HostGiven, texts(r.Versions), r.Aliases, r.Range == hcl.Range{})
 	}
 	d.backend("backend", m.Backend)
 	d.backend("cloud", m.Cloud)
@@ -92,7 +92,7 @@ func (d *dumper) output(o *Output) {
 	if o.Type != cty.NilType {
 		typ = o.Type.FriendlyName()
 	}
-	d.line("output %s %q = %s type=%s sensitive=%v/%v ephemeral=%v deprecated=%q depends=%s", o.Name, o.Description, show(o.Expr), typ, o.Sensitive, o.SensitiveSet, o.Ephemeral, o.Deprecated, paths(o.DependsOn))
+	d.line("output %s %q = %s type=%s sensitive=%v ephemeral=%v deprecated=%q depends=%s", o.Name, o.Description, show(o.Expr), typ, o.Sensitive, o.Ephemeral, o.Deprecated, paths(o.DependsOn))
 	d.conditions("precondition", o.Preconditions)
 }
 
@@ -127,7 +127,7 @@ func (d *dumper) resource(r *Resource) {
 	}
 	d.line("%s %s.%s provider=%s %s depends=%s check=%q", r.Mode.Block(), r.Type, r.Name.Name, prov, repeats(r.Repeat), paths(r.DependsOn), r.Check)
 	l := r.Lifecycle
-	d.line("  lifecycle first=%v/%v prevent=%s destroy=%s all=%v ignore=%s", l.CreateFirst, l.CreateFirstSet, show(l.PreventDestroy), show(l.Destroy), l.IgnoreAll, paths(l.Ignore))
+	d.line("  lifecycle first=%v prevent=%s destroy=%s all=%v ignore=%s", l.CreateFirst, show(l.PreventDestroy), show(l.Destroy), l.IgnoreAll, paths(l.Ignore))
 	for _, t := range l.Triggers {
 		d.line("  trigger %s", show(t))
 	}

@@ -17,7 +17,6 @@ type Encryption struct {
 	Plan      *EncryptionTarget
 	// Remote is about the states that terraform_remote_state reads, by name of the data source; "" is the default.
 	Remote map[string]*EncryptionTarget
-	Range  diag.Range
 }
 
 // EncryptionPart is a key provider or a method.
@@ -92,7 +91,7 @@ func ReadEncryption(root *Module, env string, o Options, bag *diag.Bag) (*Encryp
 }
 
 func (rd *reader) encryption(b hcl.Body) *Encryption {
-	e := &Encryption{Remote: map[string]*EncryptionTarget{}, Range: b.MissingItemRange()}
+	e := &Encryption{Remote: map[string]*EncryptionTarget{}}
 	c, _ := rd.content(b, encryptionSchema)
 	for _, kind := range []string{"state", "plan", "remote_state_data_sources"} {
 		rd.only(c.Blocks.OfType(kind), "encryption block")

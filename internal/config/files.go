@@ -126,7 +126,7 @@ func ParseBody(name string, text []byte, l limits.Limits, bag *diag.Bag) (hcl.Bo
 	}
 	body, ds, p := parse(text, name, l.Filled())
 	if p.Kind != syntax.None {
-		bag.Add(problem(p, name, text, l))
+		bag.Add(Refused(p, name, text, l))
 		return hcl.EmptyBody(), false
 	}
 	return body, bag.HCL(notTooMany(name, ds))
@@ -296,8 +296,8 @@ func notTooMany(name string, ds hcl.Diagnostics) hcl.Diagnostics {
 // it itself.
 var byteOrderMark = []byte("\ufeff")
 
-// problem says what is wrong with a text that is not given to the parser.
-func problem(p syntax.Problem, name string, text []byte, l limits.Limits) diag.Diagnostic {
+// Refused is the diagnostic for a text that package syntax found too deep, long or large for the parser.
+func Refused(p syntax.Problem, name string, text []byte, l limits.Limits) diag.Diagnostic {
 	title, detail := problemText(p.Kind, l.Filled())
 	return diag.Errorf(title, "%s", detail).At(rangeAt(name, text, p.At))
 }

@@ -60,14 +60,6 @@ func FuzzLoadJSON(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) { fuzzLoad(t, "main.tf.json", text) })
 }
 
-func FuzzFormat(f *testing.F) {
-	seeds(f, false)
-	for _, c := range []string{"variables", "settings"} {
-		f.Add([]byte(c + " x y {\n  a = \"${b}\"\n}\n"))
-	}
-	f.Fuzz(func(t *testing.T, text []byte) { checkStable(t, text) })
-}
-
 func FuzzValues(f *testing.F) {
 	f.Add([]byte("a = 1\nb = [true, null, \"x\"]\nc = { d = <<E\nx\nE\n}\n"))
 	f.Add([]byte("a {}\nb = c\n"))

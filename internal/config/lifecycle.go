@@ -18,7 +18,6 @@ func (rd *reader) lifecycle(r *Resource, b *hcl.Block) {
 	if b == nil {
 		return
 	}
-	r.Lifecycle.Range = b.DefRange
 	c, _ := rd.content(b.Body, lifecycleSchema)
 	rd.enabled(&r.Repeat, c.Attributes["enabled"])
 	delete(c.Attributes, "enabled")
@@ -45,7 +44,6 @@ func (rd *reader) lifecycle(r *Resource, b *hcl.Block) {
 
 func (rd *reader) managedLifecycle(life *Lifecycle, c *hcl.BodyContent) {
 	rd.boolean(c.Attributes["create_before_destroy"], &life.CreateFirst)
-	life.CreateFirstSet = c.Attributes["create_before_destroy"] != nil
 	life.PreventDestroy, life.Destroy = argument(c, "prevent_destroy"), argument(c, "destroy")
 	if a := c.Attributes["ignore_changes"]; a != nil {
 		rd.ignoreChanges(life, a)

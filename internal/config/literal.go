@@ -2,6 +2,7 @@ package config
 
 import (
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/lethe-iac/lethe/internal/syntax"
@@ -108,3 +109,6 @@ func (rd *reader) text(a *hcl.Attribute, v *string) bool {
 	}
 	return ok
 }
+
+// Quoted is a string as the language writes it.
+func Quoted(s string) string { return string(hclwrite.TokensForValue(cty.StringVal(s)).Bytes()) }

@@ -123,7 +123,7 @@ func TestSameMeaning(t *testing.T) {
 	}
 }
 
-// What stands in an escape block is an argument like any other, whatever its name.
+// What stands in an escape block is an argument like any other, of any name.
 func TestEscape(t *testing.T) {
 	for name, files := range map[string]Memory{
 		"native": one("resource \"x_y\" \"z\" {\n  count = 1\n  a = 1\n  lifecycle {}\n  _ {\n    count = 2\n    disk {\n      a = 1\n    }\n  }\n}\n"),
@@ -158,23 +158,22 @@ resource "used_thing" "y" { provider = other.alias }
 provider "block" {}
 `))
 	type want struct {
-		source         string
-		explicit, host bool
-		implied        bool
+		source        string
+		host, implied bool
 	}
 	got := map[string]want{}
 	for local, r := range m.Required {
-		got[local] = want{r.Source.String(), r.Explicit, r.HostGiven, r.Range.Filename == ""}
+		got[local] = want{r.Source.String(), r.HostGiven, r.Range.Filename == ""}
 	}
 	d := cmp.Diff(map[string]want{
-		"plain":     {addr.DefaultHost + "/hashicorp/plain", false, false, false},
-		"named":     {addr.DefaultHost + "/corp/thing", true, false, false},
-		"host":      {"registry.example.com/corp/thing2", true, true, false},
-		"short":     {addr.DefaultHost + "/hashicorp/aws", false, false, false},
-		"used":      {addr.DefaultHost + "/hashicorp/used", false, false, true},
-		"terraform": {"terraform.io/builtin/terraform", false, false, true},
-		"other":     {addr.DefaultHost + "/hashicorp/other", false, false, true},
-		"block":     {addr.DefaultHost + "/hashicorp/block", false, false, true},
+		"plain":     {addr.DefaultHost + "/hashicorp/plain", false, false},
+		"named":     {addr.DefaultHost + "/corp/thing", false, false},
+		"host":      {"registry.example.com/corp/thing2", true, false},
+		"short":     {addr.DefaultHost + "/hashicorp/aws", false, false},
+		"used":      {addr.DefaultHost + "/hashicorp/used", false, true},
+		"terraform": {"terraform.io/builtin/terraform", false, true},
+		"other":     {addr.DefaultHost + "/hashicorp/other", false, true},
+		"block":     {addr.DefaultHost + "/hashicorp/block", false, true},
 	}, got, cmp.AllowUnexported(want{}))
 	if d != "" {
 		t.Errorf("(-want +got)\n%s", d)

@@ -100,7 +100,7 @@ func FormatModuleLocks(locks []ModuleLock) []byte {
 	var b bytes.Buffer
 	b.WriteString("\n# What follows is for \"lethe init\" alone. Other programs leave it out when they write this file.\n")
 	for _, l := range locks {
-		fmt.Fprintf(&b, "#\n%s%s {\n", moduleHead, quoted(l.Source))
+		fmt.Fprintf(&b, "#\n%s%s {\n", moduleHead, Quoted(l.Source))
 		width := 0
 		attributes := [][2]string{{"version", l.Version}, {"constraints", l.Constraints}, {"revision", l.Revision}, {"directory", l.Directory}, {"hash", l.Hash}}
 		attributes = slices.DeleteFunc(attributes, func(a [2]string) bool { return a[1] == "" })
@@ -108,7 +108,7 @@ func FormatModuleLocks(locks []ModuleLock) []byte {
 			width = max(width, len(a[0]))
 		}
 		for _, a := range attributes {
-			fmt.Fprintf(&b, "#   %-*s = %s\n", width, a[0], quoted(a[1]))
+			fmt.Fprintf(&b, "#   %-*s = %s\n", width, a[0], Quoted(a[1]))
 		}
 		b.WriteString(moduleTail + "\n")
 	}

@@ -28,7 +28,6 @@ func (l *loader) output(b *hcl.Block) {
 		o.Type, o.Defaults, _ = l.rd.typeConstraint(a.Expr)
 	}
 	l.rd.boolean(c.Attributes["sensitive"], &o.Sensitive)
-	o.SensitiveSet = c.Attributes["sensitive"] != nil
 	l.rd.boolean(c.Attributes["ephemeral"], &o.Ephemeral)
 	l.rd.deprecation(c.Attributes["deprecated"], &o.Deprecated)
 	o.DependsOn = l.rd.dependsOn(c.Attributes["depends_on"])
@@ -57,7 +56,7 @@ func (l *loader) locals(b *hcl.Block) {
 			continue
 		}
 		if l.first("local", a.Range, "Duplicate local value definition", "A local value named %q was already defined at %s. Local value names must be unique within a module: rename or remove one of them.", a.Name) {
-			l.mod.Locals[a.Name] = &Local{Name: a.Name, Expr: a.Expr, Range: a.Range}
+			l.mod.Locals[a.Name] = &Local{Expr: a.Expr, Range: a.Range}
 		}
 	}
 }

@@ -171,7 +171,7 @@ func (p *Parts) Name(b *hcl.Block, title string) bool {
 	return true
 }
 
-// Place is where a block is declared.
+// Place is where messages say that a block is: its header, or in JSON its last label.
 func Place(b *hcl.Block) hcl.Range { return place(b) }
 
 // Module reads blocks that could stand in a configuration as well, such as provider and variable blocks.

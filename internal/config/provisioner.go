@@ -58,5 +58,5 @@ func (rd *reader) connection(b *hcl.Block) *Connection {
 			rd.error(a.Expr.Range(), "Connection type not supported", "Connections of type \"winrm\" are not supported. Windows can be reached with type \"ssh\": install the OpenSSH server that comes with it, and set target_platform = \"windows\".")
 		}
 	}
-	return &Connection{Body: b.Body, Range: b.DefRange}
+	return &Connection{Body: b.Body}
 }

@@ -84,7 +84,7 @@ func (rd *reader) content(b hcl.Body, s *hcl.BodySchema) (*hcl.BodyContent, bool
 	return c, !ds.HasErrors()
 }
 
-// Misplaced is what to say besides of a block that is not expected where it is: if it is one that stands at the
+// Misplaced is a sentence to add to the message about a block that is not expected where it is: if it is one that stands at the
 // top of a file, a brace is missing more often than not.
 func Misplaced(typ string) string {
 	for _, b := range rootSchema.Blocks {

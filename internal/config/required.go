@@ -90,8 +90,7 @@ func (l *loader) source(r *Requirement, e hcl.Expression) bool {
 		return false
 	}
 	r.Source = p
-	n := strings.Count(src, "/")
-	r.Explicit, r.HostGiven = n >= 1, n >= 2
+	r.HostGiven = strings.Count(src, "/") == 2
 	return true
 }
 

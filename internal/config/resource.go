@@ -78,7 +78,7 @@ func secondResource(rd *reader, r, first *Resource) {
 // ownProvider reads the provider argument, or checks the name that the type implies.
 func (l *loader) ownProvider(r *Resource, a *hcl.Attribute) {
 	if a == nil {
-		if local := impliedProvider(r.Type); !providerWord(local) {
+		if local := ImpliedProvider(r.Type); !providerWord(local) {
 			l.rd.error(r.TypeRange, "Invalid provider local name", "The type %q implies a provider named %q, and that is not a valid name. Set the \"provider\" argument, or correct the type.", r.Type, local)
 		}
 		return

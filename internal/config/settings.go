@@ -116,7 +116,7 @@ func (l *loader) providerMeta(b *hcl.Block, over bool) {
 		return
 	}
 	if body, ok := onlyConstants(l.rd, b.Body); ok {
-		l.mod.Meta[local] = &Meta{Local: local, Body: body, Range: place(b)}
+		l.mod.Meta[local] = &Meta{Body: body, Range: place(b)}
 	}
 }
 

@@ -22,7 +22,6 @@ import (
 
 // Value is a variable's value in a file of values.
 type Value struct {
-	Name  string
 	Value cty.Value  // as written, not yet of the variable's type
 	Range diag.Range // of the value
 	At    diag.Range // of the name
@@ -46,7 +45,7 @@ func LoadValues(name string, text []byte, l limits.Limits, bag *diag.Bag) (map[s
 			ok = bag.HCL(hcl.Diagnostics{d}) && ok
 			continue
 		}
-		out[a.Name] = &Value{Name: a.Name, Value: v, Range: a.Expr.Range(), At: a.NameRange}
+		out[a.Name] = &Value{Value: v, Range: a.Expr.Range(), At: a.NameRange}
 	}
 	return out, ok
 }
@@ -113,7 +112,7 @@ func ValueFiles(dir string, o Options) []string {
 func ParseValue(name, text string, l limits.Limits, bag *diag.Bag) (cty.Value, bool) {
 	l = l.Filled()
 	if p := syntax.CheckExpression([]byte(text), l); p.Kind != syntax.None {
-		bag.Add(problem(p, name, []byte(text), l))
+		bag.Add(Refused(p, name, []byte(text), l))
 		return cty.DynamicVal, false
 	}
 	e, ds := hclsyntax.ParseExpression([]byte(text), name, hcl.InitialPos)

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever is converted here in linear work comes out as cty's own conversion has it.
+// All that is converted here in linear work comes out as cty's own conversion has it.
 func TestConvertIsThatOfCty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := converttest.Value(3).Draw(t, "value")

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever objects a builder had to make before, the next is what cty makes.
+// After any objects that a builder had to make before, the next is what cty makes.
 func TestObjectBuilder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var one ctyvalue.ObjectBuilder

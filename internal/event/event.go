@@ -117,7 +117,7 @@ type (
 	}
 	// Diagnosed passes a diagnostic on as soon as it is known.
 	Diagnosed struct{ Diagnostic diag.Diagnostic }
-	// Behind is something that goes on in the run of a test: views know that it is under way, and print nothing.
+	// Behind wraps what happens in the run of a test: views count it as under way, and print no line about it.
 	Behind struct{ Event Event }
 	// Interrupted says that the user asked to stop, for the n-th time.
 	Interrupted struct{ Times int }

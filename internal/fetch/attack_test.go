@@ -184,7 +184,7 @@ func nothing(t *testing.T, dir string) {
 	})
 }
 
-// A link that somebody laid where packages belong is not followed: nothing is written behind it.
+// A link that an attacker laid where packages belong is not followed: nothing is written behind it.
 func TestLinksInTheWay(t *testing.T) {
 	for _, x := range []struct {
 		name string
@@ -277,7 +277,7 @@ func TestPoisonedStore(t *testing.T) {
 	}
 }
 
-// Bits that let a program run as somebody else are not kept.
+// Bits that let a program run as another user are not kept.
 func TestSetuid(t *testing.T) {
 	r, s, p := asks(t)
 	r.Provider(t, "acme/toy", "1.0.0", map[string][]byte{Platform(): []byte(zipped(t, entry{"terraform-provider-toy_v1.0.0", "the program", os.ModeSetuid | os.ModeSetgid | 0o777}))})

@@ -27,7 +27,7 @@ locals {
 }
 `
 
-// Whatever goes wrong with a value that has a mark, no message shows it.
+// No message about a value that has a mark shows it.
 func TestNoMessageShowsSecrets(t *testing.T) {
 	p := check(t, canaryConfig)
 	var bag diag.Bag

@@ -127,7 +127,7 @@ func value(f *frame.Frame, src string) (mark.Value, bool) {
 }
 
 // What is not ephemeral in a result does not depend on anything ephemeral: with other secrets it is
-// the same. No expression launders (issue "ephemerality", section 1).
+// the same. No expression takes an ephemeral mark off.
 func TestNoExpressionLosesEphemeralMarks(t *testing.T) {
 	both, validate := newFlows(t)
 	rapid.Check(t, func(t *rapid.T) {

@@ -16,13 +16,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// tight are budgets for inputs that nobody has looked at.
+// tight are budgets for inputs that no author has looked at.
 var (
 	tight = limits.Limits{Instances: 1000, Elements: 10_000, Bytes: 1 << 20, Nesting: 100, Templates: 10}
 )
 
-// FuzzEval evaluates expressions in a frame that has everything a frame can have. Whatever the
-// expression is, there is a value or a diagnostic, and what is not ephemeral does not depend on what
+// FuzzEval evaluates expressions in a frame that has everything a frame can have. Each
+// expression has a value or a diagnostic, and what is not ephemeral does not depend on what
 // is.
 func FuzzEval(f *testing.F) {
 	for _, s := range shapes {

@@ -94,7 +94,7 @@ func (r *reader) block(m *config.Module, b *hclsyntax.Block, check string) {
 		m.Variables[b.Labels[0]] = r.variable(b)
 	case "locals":
 		for n, a := range b.Body.Attributes {
-			m.Locals[n] = &config.Local{Name: n, Expr: a.Expr, Range: a.SrcRange}
+			m.Locals[n] = &config.Local{Expr: a.Expr, Range: a.SrcRange}
 		}
 	case "output":
 		o := &config.Output{Name: b.Labels[0], Range: at, Type: cty.NilType}
@@ -137,7 +137,7 @@ func (r *reader) block(m *config.Module, b *hclsyntax.Block, check string) {
 
 // required reads `required "local" { source = "…" aliases = [local.alias] }`.
 func (r *reader) required(m *config.Module, b *hclsyntax.Block) {
-	req := &config.Requirement{Local: b.Labels[0], Explicit: true, Range: b.DefRange()}
+	req := &config.Requirement{Local: b.Labels[0], Range: b.DefRange()}
 	p, err := addr.ParseProvider(r.text(b, "source"))
 	if err != nil {
 		r.t.Fatal(err)
@@ -235,7 +235,7 @@ func (r *reader) resource(b *hclsyntax.Block) *config.Resource {
 		case "lifecycle":
 			res.Lifecycle = r.lifecycle(inner)
 		case "connection":
-			res.Connection = &config.Connection{Body: inner.Body, Range: inner.DefRange()}
+			res.Connection = &config.Connection{Body: inner.Body}
 		case "provisioner":
 			p := &config.Provisioner{Type: inner.Labels[0], Range: inner.DefRange()}
 			p.Destroy = hcl.ExprAsKeyword(r.exprOr(inner, "when")) == "destroy"
@@ -255,7 +255,7 @@ func (r *reader) exprOr(b *hclsyntax.Block, name string) hcl.Expression {
 }
 
 func (r *reader) lifecycle(b *hclsyntax.Block) config.Lifecycle {
-	l := config.Lifecycle{Range: b.DefRange(), PreventDestroy: r.expr(b, "prevent_destroy"), Destroy: r.expr(b, "destroy")}
+	l := config.Lifecycle{PreventDestroy: r.expr(b, "prevent_destroy"), Destroy: r.expr(b, "destroy")}
 	l.CreateFirst = r.flag(b, "create_before_destroy")
 	l.Preconditions, l.Postconditions = r.conditions(b.Body, "precondition"), r.conditions(b.Body, "postcondition")
 	if e := r.expr(b, "replace_triggered_by"); e != nil {

@@ -154,7 +154,7 @@ func (l *Ledger) Open() []Left {
 	return left
 }
 
-// Left is a lease that is still open, and why.
+// Left is a lease that could not be closed, or was not yet, and why: a user has to see to it.
 type Left struct {
 	Object   addr.Object
 	Provider addr.Provider

@@ -4,7 +4,7 @@ import "github.com/zclconf/go-cty/cty"
 
 // Carry puts the marks of what was asked for onto what was answered. A mark stays at its path only
 // where every container on the way has the same length and keys in both values; otherwise, and
-// always in sets, it rises to the container (design, section 9).
+// always in sets, it rises to the container (ADR 13).
 func Carry(asked Value, answer cty.Value) []At {
 	if len(asked.Marks) == 0 {
 		return nil

@@ -132,7 +132,8 @@ func Anywhere(v cty.Value, t Tag) bool {
 	return false
 }
 
-// Same gives v the marks that w itself has: for results that follow from w without cty's doing.
+// Same gives v the marks that w itself has, not those inside of it: for results that are made of w without cty, which
+// would have handed them on.
 func Same(v, w cty.Value) cty.Value {
 	if !w.IsMarked() {
 		return v
@@ -277,7 +278,8 @@ func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
 }
 
-// Look adds to c what is in v, marked or not, and reports whether it has been through all of it.
+// Look counts what is in v into c, marked or not. It reports false where there is more than c.MostElements or
+// c.MostBytes allow, and it has stopped.
 func Look(c *ctyvalue.Contents, v cty.Value) bool {
 	if !c.Add(v) {
 		look(c, v)

@@ -74,7 +74,7 @@ func (o *Object) schema(ctx context.Context, mode addr.Mode, typ string) (*schem
 	if err == nil && s == nil {
 		err = fmt.Errorf("provider %s has no %s type %q", o.Addr(), mode.Block(), typ)
 	}
-	return s, append(ds, failed(err)...)
+	return s, append(ds, provider.Failed(err)...)
 }
 
 // Upgrade reads the stored form: it was written with this schema.
@@ -85,7 +85,7 @@ func (o *Object) Upgrade(ctx context.Context, req provider.UpgradeRequest) (prov
 	}
 	v, err := s.DecodeJSON(req.JSON)
 	if err != nil {
-		return provider.UpgradeResponse{}, failed(err)
+		return provider.UpgradeResponse{}, provider.Failed(err)
 	}
 	d, ds := encoded(s, v)
 	return provider.UpgradeResponse{State: d}, ds
@@ -102,11 +102,11 @@ func (o *Object) Plan(ctx context.Context, req provider.PlanRequest) (provider.P
 	if ds.HasErrors() {
 		return provider.PlanResponse{}, ds
 	}
-	prior, err1 := decode(s, req.Prior)
-	proposed, err2 := decode(s, req.Proposed)
-	config, err3 := decode(s, req.Config)
+	prior, err1 := req.Prior.Decode(s)
+	proposed, err2 := req.Proposed.Decode(s)
+	config, err3 := req.Config.Decode(s)
 	if err := errors.Join(err1, err2, err3); err != nil {
-		return provider.PlanResponse{}, failed(err)
+		return provider.PlanResponse{}, provider.Failed(err)
 	}
 	resp := provider.PlanResponse{Planned: req.Proposed, Private: req.Private, Identity: req.Identity}
 	if proposed.IsNull() {
@@ -128,9 +128,9 @@ func (o *Object) Apply(ctx context.Context, req provider.ApplyRequest) (provider
 	if ds.HasErrors() {
 		return provider.ApplyResponse{}, ds
 	}
-	planned, err := decode(s, req.Planned)
+	planned, err := req.Planned.Decode(s)
 	if err != nil {
-		return provider.ApplyResponse{}, failed(err)
+		return provider.ApplyResponse{}, provider.Failed(err)
 	}
 	resp := provider.ApplyResponse{State: req.Planned, Private: req.Private, Identity: req.Identity}
 	if planned.IsNull() {
@@ -165,7 +165,7 @@ func (o *Object) Import(ctx context.Context, req provider.ImportRequest) (provid
 
 // Move takes no object over: what one of another type would become cannot be made up.
 func (o *Object) Move(context.Context, provider.MoveRequest) (provider.MoveResponse, provider.Diags) {
-	return provider.MoveResponse{}, failed(errors.New("a mock cannot make an object of another type one of its own"))
+	return provider.MoveResponse{}, provider.Failed(errors.New("a mock cannot make an object of another type one of its own"))
 }
 
 // ReadData makes a result up.
@@ -199,9 +199,9 @@ func (o *Object) result(ctx context.Context, mode addr.Mode, typ string, config 
 	if ds.HasErrors() {
 		return provider.Dynamic{}, ds
 	}
-	v, err := decode(s, config)
+	v, err := config.Decode(s)
 	if err != nil {
-		return provider.Dynamic{}, failed(err)
+		return provider.Dynamic{}, provider.Failed(err)
 	}
 	made, ds := o.fill(s, v, v, filler{nulls: true})
 	if ds.HasErrors() {
@@ -225,22 +225,7 @@ func (o *Object) refused(err error) provider.Diags {
 	return provider.Diags{diag.Errorf("Invalid mocked values", "A value that is given for %s does not fit: %s.", o.Of, err).At(o.Answer.At)}
 }
 
-func decode(s *schema.Schema, d provider.Dynamic) (cty.Value, error) {
-	if d.JSON != nil {
-		return s.DecodeJSON(d.JSON)
-	}
-	return s.Decode(d.Msgpack)
-}
-
 func encoded(s *schema.Schema, v cty.Value) (provider.Dynamic, provider.Diags) {
 	b, err := s.Encode(v)
-	return provider.Dynamic{Msgpack: b}, failed(err)
-}
-
-// failed makes diagnostics of an error; nil gives none.
-func failed(err error) provider.Diags {
-	if err == nil {
-		return nil
-	}
-	return provider.Diags{diag.Errorf("Operation failed", "%s.", err)}
+	return provider.Dynamic{Msgpack: b}, provider.Failed(err)
 }

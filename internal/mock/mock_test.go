@@ -83,8 +83,8 @@ func create(t *testing.T, o *Object) (planned, made cty.Value) {
 	if ds.HasErrors() {
 		t.Fatal(ds)
 	}
-	planned, err1 := decode(thing, p.Planned)
-	made, err2 := decode(thing, a.State)
+	planned, err1 := p.Planned.Decode(thing)
+	made, err2 := a.State.Decode(thing)
 	if err1 != nil || err2 != nil {
 		t.Fatal(err1, err2)
 	}
@@ -141,7 +141,7 @@ func TestResults(t *testing.T) {
 	if ds.HasErrors() || len(found.Objects) != 1 {
 		t.Fatal(ds)
 	}
-	if v, err := decode(thing, found.Objects[0].State); err != nil || v.GetAttr("id").AsString() != "known" {
+	if v, err := found.Objects[0].State.Decode(thing); err != nil || v.GetAttr("id").AsString() != "known" {
 		t.Errorf("%#v %v", v, err)
 	}
 	same, _ := o.Read(ctx, provider.ReadRequest{Type: "x_thing", State: found.Objects[0].State})

@@ -140,7 +140,8 @@ func (r *rights) ask(t *Tools) {
 	}
 }
 
-// Texts visits what is written in a value, names and keys too: those stand where the object or map does.
+// Texts visits all text in a value: strings, and the names of attributes and keys of maps, whose path is that of their
+// object or map.
 func Texts(v cty.Value, visit func(p cty.Path, text string)) {
 	secret.Leaves(v, func(p cty.Path, _ cty.Value, text string) {
 		visit(p, text)

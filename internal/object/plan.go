@@ -15,7 +15,7 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// Forced is what bears on a decision beside configuration and provider.
+// Forced is what a user or the lifecycle block demands of a decision, beside configuration and provider.
 type Forced struct {
 	Replace   bool       // -replace names the object
 	Triggered bool       // replace_triggered_by

@@ -14,7 +14,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/registry/registrytest"
 )
 
-// A registry that falls silent is given up, whatever it was asked for.
+// A registry that falls silent is given up, in each kind of request.
 func TestSilence(t *testing.T) {
 	v := versions.MustParseVersion("1.0.0")
 	for name, path := range map[string]string{"tags": "/v2/p/tags/list", "manifest": "/v2/p/manifests/1.0.0", "package": "/v2/p/blobs/"} {

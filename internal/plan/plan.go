@@ -210,7 +210,7 @@ type Plan struct {
 	Changed bool
 
 	Workspace string
-	Backend   string // type of the store the state came from
+	Backend   string // type of the store the state came from, for who looks into a saved plan
 	Timestamp time.Time
 	Errored   bool
 	Complete  bool

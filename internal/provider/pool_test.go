@@ -132,7 +132,7 @@ func TestSessionsAtOnce(t *testing.T) {
 	}
 }
 
-// Whoever validates does not notice that the session whose process it used has ended.
+// A caller that validates does not notice that the session whose process it used has ended.
 func TestReleaseOfShared(t *testing.T) {
 	s := &stage{}
 	pool := provider.NewPool(s)
@@ -345,7 +345,7 @@ func TestStartFailures(t *testing.T) {
 	}
 }
 
-// Somebody who gives up while the process starts does not spoil it for those who wait with him.
+// A caller that gives up while the process starts does not spoil it for those that wait with it.
 func TestGivingUp(t *testing.T) {
 	var n atomic.Int32
 	began := make(chan struct{})

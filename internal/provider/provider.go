@@ -28,9 +28,25 @@ type Dynamic struct {
 	JSON    []byte
 }
 
+// Decode reads an object of a schema.
+func (d Dynamic) Decode(s *schema.Schema) (cty.Value, error) {
+	if d.JSON != nil {
+		return s.DecodeJSON(d.JSON)
+	}
+	return s.Decode(d.Msgpack)
+}
+
 // Diags are what a provider, or the way to it, had to say. Their Path is inside the object that
 // the call was about; the caller adds address and place.
 type Diags []diag.Diagnostic
+
+// Failed are what a provider in this process says of an error; none of nil.
+func Failed(err error) Diags {
+	if err == nil {
+		return nil
+	}
+	return Diags{diag.Errorf("Operation failed", "%s.", err)}
+}
 
 // HasErrors reports whether one of them is an error.
 func (ds Diags) HasErrors() bool {

@@ -249,7 +249,7 @@ func TestHostThatTakesItsTime(t *testing.T) {
 }
 
 func TestTimeout(t *testing.T) {
-	// Somebody answers the phone and says nothing.
+	// A server takes the connection and says nothing.
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

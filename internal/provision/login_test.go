@@ -331,7 +331,7 @@ func TestProxyBeforeBastion(t *testing.T) {
 }
 
 // frozen is a way to a server that can be frozen: nothing comes through any more, either way, and
-// nobody is told.
+// neither side is told.
 func frozen(t *testing.T, s *server) (port int, stuck *atomic.Bool) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

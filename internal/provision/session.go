@@ -2,13 +2,13 @@ package provision
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"io"
 	"strings"
 	"time"
 
+	"github.com/lethe-iac/lethe/internal/subprocess"
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
 )
@@ -36,8 +36,8 @@ func (c *client) execute(ctx context.Context, cmd command) error {
 		return err
 	}
 	defer func() { go s.Close() }()
-	said := &bytes.Buffer{}
-	s.Stderr = &limited{said, 4 << 10}
+	said := &subprocess.Beginning{}
+	s.Stderr = said
 	if cmd.out != nil {
 		s.Stdout, s.Stderr = cmd.out, cmd.out
 	}
@@ -171,13 +171,13 @@ func (c *client) prepare(s *ssh.Session, cmd command) (talk func() error, keyboa
 
 // firstOf is the error that says most: what the program said while we talked to it, or what it
 // wrote to its standard error, or how it ended.
-func firstOf(talk, end error, said *bytes.Buffer) error {
+func firstOf(talk, end error, said *subprocess.Beginning) error {
 	var told *remoteError
 	switch {
 	case errors.As(talk, &told):
 		told.end = end
 		return told
-	case end != nil && said.Len() > 0:
+	case end != nil && said.String() != "":
 		return &remoteError{text: strings.TrimSpace(said.String()), end: end}
 	case end != nil:
 		return end
@@ -193,16 +193,3 @@ type remoteError struct {
 
 func (e *remoteError) Error() string { return e.text }
 func (e *remoteError) Unwrap() error { return e.end }
-
-// limited takes no more than so many bytes and drops the rest.
-type limited struct {
-	to   *bytes.Buffer
-	left int
-}
-
-func (l *limited) Write(b []byte) (int, error) {
-	n := min(len(b), l.left)
-	l.to.Write(b[:n])
-	l.left -= n
-	return len(b), nil
-}

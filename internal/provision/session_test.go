@@ -12,7 +12,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Nobody waits for a session longer than for the connection, or than the run lasts: here the other
+// A provisioner does not wait for a session longer than for the connection, or than the run lasts: here the other
 // side never says whether there is one.
 func TestSessionWithoutAnswer(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -34,7 +34,7 @@ func TestSessionWithoutAnswer(t *testing.T) {
 		}
 		config := &ssh.ServerConfig{NoClientAuth: true}
 		config.AddHostKey(signer)
-		ssh.NewServerConn(theirs, config) // whose channels nobody takes
+		ssh.NewServerConn(theirs, config) // whose channels no server takes
 	}()
 	ours, err := net.Dial("tcp", l.Addr().String())
 	if err != nil {

@@ -92,7 +92,7 @@ func TestExpiredKey(t *testing.T) {
 	}
 }
 
-// A registry that lies, or somebody between it and the user.
+// A registry that lies, or an attacker between it and the user.
 func TestUntrue(t *testing.T) {
 	const files = "/files/acme/demo/1.0.0/"
 	other, err := openpgp.NewEntity("other", "", "other@example.test", nil)

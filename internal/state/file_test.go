@@ -93,7 +93,7 @@ func TestChecksOfTerraform(t *testing.T) {
 	}
 }
 
-// Every field, in an order that nobody writes.
+// Every field, in an order that no program writes.
 const everyField = `
 {"resources":[{"instances":[
    {"unk":true,"private":"YWJj","index_key":2,"skip_destroy":true,"identity":{"id":"x"},"identity_schema_version":1,"attributes":{"id":"2"},"schema_version":5,

@@ -103,7 +103,7 @@ func mustJSON(t *testing.T, v any) []byte {
 	return out
 }
 
-// Whatever we write, Terraform reads and gives back; it drops what it does not know.
+// All that we write, Terraform reads and gives back; it drops what it does not know.
 func TestTerraformPullsOurs(t *testing.T) {
 	run := terraform(t)
 	for seed := range 20 { // each takes a process

@@ -58,9 +58,9 @@ func (e *evaluation) object(values testfile.Expression, mode addr.Mode, what str
 	return v.Raw
 }
 
-// modules evaluates the outputs of modules that are overridden. What a run says goes before what the file says.
+// modules evaluates the outputs of modules that are overridden.
 func (e *evaluation) modules(tree *config.Tree) (out []replaced) {
-	for _, o := range slices.Concat(sorted(e.run.Overrides), sorted(e.x.file.Overrides)) {
+	for _, o := range slices.Concat(e.run.Overrides, e.x.file.Overrides) {
 		if o.Mode != 0 || !called(tree, o.Target.Module()) {
 			continue
 		}
@@ -70,7 +70,7 @@ func (e *evaluation) modules(tree *config.Tree) (out []replaced) {
 		}
 		out = append(out, r)
 	}
-	return out
+	return sorted(out, replaced.of)
 }
 
 // replaced are the outputs that stand in the place of a module, or of some of its instances.
@@ -78,6 +78,8 @@ type replaced struct {
 	target  addr.Target
 	outputs map[string]cty.Value
 }
+
+func (r replaced) of() addr.Target { return r.target }
 
 // outputsOf finds what replaces a module instance, for frame.Options.
 func outputsOf(list []replaced) func(addr.ModuleInstance) (map[string]cty.Value, bool) {
@@ -101,11 +103,10 @@ func called(tree *config.Tree, path addr.Module) bool {
 	return found
 }
 
-// sorted puts what names single instances before what names all of them, and leaves the order as it is otherwise: the
-// first one counts.
-func sorted(list []*testfile.Override) []*testfile.Override {
-	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b *testfile.Override) int { return keys(b.Target) - keys(a.Target) })
+// sorted puts what names single instances before what names all of them, and leaves the order as it is otherwise (what a
+// run says, what its file says, what a mock says): the first one counts.
+func sorted[T any](list []T, target func(T) addr.Target) []T {
+	slices.SortStableFunc(list, func(a, b T) int { return keys(target(b)) - keys(target(a)) })
 	return list
 }
 
@@ -168,6 +169,10 @@ func (e *evaluation) doubles(v *variant, tree *config.Tree) *doubles {
 	}
 	e.targets(tree)
 	d.overrides = e.overrides(slices.Concat(e.run.Overrides, e.x.file.Overrides), testfile.DuringApply)
+	for _, m := range d.mocks {
+		m.overrides = sorted(slices.Concat(d.overrides, m.overrides), override.of)
+	}
+	d.overrides = sorted(d.overrides, override.of)
 	return d
 }
 
@@ -197,9 +202,9 @@ func known(own, around testfile.During) bool {
 	return own == testfile.DuringPlan
 }
 
-// overrides evaluates overrides of resources, and sorts them.
+// overrides evaluates overrides of resources.
 func (e *evaluation) overrides(list []*testfile.Override, around testfile.During) (out []override) {
-	for _, o := range sorted(list) {
+	for _, o := range list {
 		if o.Mode == 0 {
 			continue
 		}
@@ -222,7 +227,7 @@ func declares(tree *config.Tree, r addr.Resource) bool {
 // doubles stand in for providers.
 type doubles struct {
 	mocks     map[addr.ProviderConfig]*mocked
-	overrides []override
+	overrides []override // of runs and files
 	leases    *leaseLog
 }
 
@@ -232,7 +237,7 @@ var _ run.Doubles = (*doubles)(nil)
 type mocked struct {
 	provider  *mock.Provider
 	defaults  map[ofType]mock.Answer
-	overrides []override
+	overrides []override // of runs, files and the mock
 }
 
 type ofType struct {
@@ -247,6 +252,8 @@ type override struct {
 	answer mock.Answer
 }
 
+func (o override) of() addr.Target { return o.target }
+
 // Provider implements run.Doubles.
 func (d *doubles) Provider(config addr.ProviderInstance) provider.Provider {
 	if m := d.mocks[config.ProviderConfig]; m != nil {
@@ -255,8 +262,7 @@ func (d *doubles) Provider(config addr.ProviderInstance) provider.Provider {
 	return nil
 }
 
-// Object implements run.Doubles. An override of the run goes before one of the file, that before one of the mock, and
-// that before what the mock says of the type.
+// Object implements run.Doubles. An override goes before what the mock says of the type.
 func (d *doubles) Object(i addr.Instance, p provider.Provider) provider.Provider {
 	p = d.double(i, p)
 	if i.Mode == addr.Ephemeral {
@@ -274,7 +280,7 @@ func (d *doubles) double(i addr.Instance, p provider.Provider) provider.Provider
 	}
 	list := d.overrides
 	if of != nil {
-		list = slices.Concat(list, of.overrides)
+		list = of.overrides
 	}
 	for _, o := range list {
 		if o.mode == i.Mode && o.target.Contains(i) {

@@ -68,10 +68,7 @@ func (w *watched) Open(ctx context.Context, req provider.OpenRequest) (provider.
 
 // decoded is what a lease gives, NilVal if it cannot be read, as is reported elsewhere.
 func decoded(s *schema.Schema, d provider.Dynamic) cty.Value {
-	v, err := s.Decode(d.Msgpack)
-	if d.JSON != nil {
-		v, err = s.DecodeJSON(d.JSON)
-	}
+	v, err := d.Decode(s)
 	if err != nil {
 		return cty.NilVal
 	}

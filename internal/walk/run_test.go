@@ -369,7 +369,7 @@ func TestTokens(t *testing.T) {
 	tk := NewTokens(2)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	for range 2 {
-		if err := tk.Take(ctx); err != nil {
+		if err := tk.take(ctx); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -378,8 +378,8 @@ func TestTokens(t *testing.T) {
 	if err := tk.Do(ctx, func() { t.Error("there was no token") }); err != cause {
 		t.Errorf("got %v", err)
 	}
-	tk.Give()
-	if err := tk.Take(ctx); err != cause {
+	tk.give()
+	if err := tk.take(ctx); err != cause {
 		t.Errorf("an ended context got a token, or the wrong cause: %v", err)
 	}
 	ran := false

@@ -11,9 +11,9 @@ func NewTokens(n int) *Tokens {
 	return &Tokens{free: make(chan struct{}, max(n, 1))}
 }
 
-// Take waits for a token. It gives up when ctx ends, with the context's cause; then there is
+// take waits for a token. It gives up when ctx ends, with the context's cause; then there is
 // nothing to give back. An ended context gets no token even where one is free.
-func (t *Tokens) Take(ctx context.Context) error {
+func (t *Tokens) take(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -25,16 +25,16 @@ func (t *Tokens) Take(ctx context.Context) error {
 	}
 }
 
-// Give puts back a token that was taken.
-func (t *Tokens) Give() { <-t.free }
+// give puts back a token that was taken.
+func (t *Tokens) give() { <-t.free }
 
 // Do calls f while holding a token, and reports the context's cause instead if there was none to
 // be had.
 func (t *Tokens) Do(ctx context.Context, f func()) error {
-	if err := t.Take(ctx); err != nil {
+	if err := t.take(ctx); err != nil {
 		return err
 	}
-	defer t.Give()
+	defer t.give()
 	f()
 	return nil
 }

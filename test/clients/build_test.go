@@ -2,12 +2,12 @@
 package clients
 
 import (
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/lethe-iac/lethe/test/providers/source"
 )
 
 // lethe builds the program, once.
@@ -31,13 +31,7 @@ func build(in, pkg, name string) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(d, name)
-	cmd := exec.Command("go", "build", "-o", path, pkg)
-	cmd.Dir = in
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
-	}
-	return path, nil
+	return path, source.Build(in, pkg, path)
 }
 
 func TestMain(m *testing.M) {

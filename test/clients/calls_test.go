@@ -18,7 +18,7 @@ import (
 )
 
 // one call of terraform-exec, and the test that makes it. TestEveryCallIsMade holds this list
-// against what the library has, so that a new version of it cannot bring a call nobody looked at.
+// against what the library has, so that a new version of it cannot bring a call that was not looked at.
 var madeIn = map[string]string{
 	"Apply": "TestWalk", "ApplyJSON": "TestStream", "Destroy": "TestWalk", "DestroyJSON": "TestStream",
 	"FormatString": "TestFormat", "Format": "TestFormat", "FormatWrite": "TestFormat", "FormatCheck": "TestFormat",

@@ -14,7 +14,7 @@ import (
 	"github.com/hashicorp/terraform-exec/tfexec"
 )
 
-// A language server drives the program through terraform-exec, and waits for it while somebody types.
+// A language server drives the program through terraform-exec, and waits for it while a user types.
 
 // TestLanguageServer makes the calls of terraform-ls in its order: when a directory is opened, when a
 // file is saved, when it is formatted, and when its commands are called.

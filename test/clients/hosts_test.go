@@ -12,7 +12,7 @@ import (
 )
 
 // The registries of Terraform and OpenTofu name the same providers. Here a working directory goes
-// from one program to the other, with a provider that nobody here wrote.
+// from one program to the other, with a provider that others wrote.
 
 const (
 	terraformHost = "registry.terraform.io"

@@ -649,7 +649,7 @@ func (g *gen) setting(m *Module, at int) *Expr {
 	for _, b := range slices.Backward(m.Blocks[:at]) {
 		if names := readable(b); len(names) > 0 && g.one(2) {
 			if strings.HasPrefix(b.Type, "combine_") && b.Kind == Resource && !g.one(3) {
-				if names = []string{"content"}; b.arg("content") == nil { // what somebody says rather than what is made
+				if names = []string{"content"}; b.arg("content") == nil { // what a scenario says rather than what is made
 					b.set("content", lit(choose(g, "a", "b", "c")))
 				}
 			}

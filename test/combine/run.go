@@ -69,7 +69,7 @@ type Outcome struct {
 	Objects     []*cloud.Object
 	Leases      []string
 	Deeds       []string // what was done to the cloud, as a shell would
-	Lost        *Outcome // of the same commands, when they were killed before; nil where nobody did
+	Lost        *Outcome // of the same commands, when they were killed before; nil where none were
 }
 
 // through is whether a step did what it was to do.

@@ -75,7 +75,7 @@ const (
 	Nested    Kind = "nested"
 )
 
-// A Block is a declaration. ID is the same through all steps, whatever else of the block changes.
+// A Block is a declaration. ID is the same through all steps, while all else of the block may change.
 type Block struct {
 	ID     int
 	Kind   Kind

@@ -111,7 +111,7 @@ func pack(t *testing.T, name string, size int) []byte {
 	return b.Bytes()
 }
 
-// user is somebody with directories of configurations and a home, empty at first.
+// user is a user with directories of configurations and a home, empty at first.
 type user struct {
 	*world
 	home string

@@ -2,9 +2,7 @@
 package real
 
 import (
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -25,13 +23,7 @@ var lethe = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(d, "lethe")
-	cmd := exec.Command("go", "build", "-o", path, "./cmd/lethe")
-	cmd.Dir = "../.."
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
-	}
-	return path, nil
+	return path, source.Build("../..", "./cmd/lethe", path)
 })
 
 var dir = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "real") })

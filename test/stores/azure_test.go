@@ -229,7 +229,7 @@ func startAzure(t *testing.T) []string {
 	return []string{"HTTPS_PROXY=http://" + l.Addr().String(), "SSL_CERT_FILE=" + file, "ARM_ACCESS_KEY=" + azureKey}
 }
 
-// tunnel connects a client of the proxy with the server, whatever host of the cloud it asks for.
+// tunnel connects a client of the proxy with the server, for any host of the cloud that it asks for.
 func tunnel(c net.Conn, host, to string) {
 	defer c.Close()
 	r := bufio.NewReader(c)

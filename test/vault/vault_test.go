@@ -37,13 +37,7 @@ var lethe = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(d, "lethe")
-	cmd := exec.Command("go", "build", "-o", path, "./cmd/lethe")
-	cmd.Dir = "../.."
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
-	}
-	return path, nil
+	return path, source.Build("../..", "./cmd/lethe", path)
 })
 
 // release is version 5.9.0 of the provider. Its module's path has no number, so Go knows the commit only.

@@ -38,6 +38,9 @@ func (e *Env) Run(cmd *Command, args []string) (code int) {
 	ctx, stop := c.interrupts(context.Background())
 	defer stop()
 	defer c.end()
+	if !c.counted() {
+		run = func(context.Context) int { return c.UI.Fail() }
+	}
 	code = c.ended(run(ctx))
 	if d, is := c.missing(out); is {
 		c.Bag.Add(d)

@@ -20,15 +20,12 @@ func run(t *testing.T, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	cmd := &Command{
-		Name: "try", Args: "WORD...", Long: "Tries things.", Result: true,
+		Name: "try", Args: "WORD [WORD]", Long: "Tries things.", Result: true,
 		Setup: Flags(func(c *Call, f *testFlags) {
 			c.Flags.StringVar(&f.name, "name", "none", "A `name`.")
 			c.Flags.Var(&f.many, "many", "One of `many`.")
 			c.Flags.BoolVar(&f.sure, "sure", false, "Be sure.")
 		}, func(_ context.Context, c *Call, f *testFlags) int {
-			if !c.Between(1, 2) {
-				return c.UI.Fail()
-			}
 			c.UI.Print(f.name + " " + f.many.String() + " " + strings.Join(c.Operands, " "))
 			if f.sure {
 				return c.UI.Done(ExitChanges)
@@ -57,7 +54,7 @@ func TestRun(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		"": "Usage: lethe try [options] WORD...", "a b c": "Too many command line arguments", "a -nam x": `The option -nam is not known here. Did you mean -name?`,
+		"": "Usage: lethe try [options] WORD [WORD]", "a b c": "Too many command line arguments", "a -nam x": `The option -nam is not known here. Did you mean -name?`,
 		"a -chdir=x": "stands before the command", "a -name": "needs a value, as in -name=NAME", "a -sure=x": `takes true or false, and not "x"`,
 	} {
 		if code, out, errs := run(t, strings.Fields(args)...); code != ExitError || out != "" || !strings.Contains(errs, want) {
@@ -65,7 +62,7 @@ func TestRun(t *testing.T) {
 		}
 	}
 	code, help, _ := run(t, "-help")
-	for _, want := range []string{"Usage: lethe [global options] try [options] WORD...\n\n  Tries things.\n", "-many=many", "A name. The default is none.", "-no-color", "-sure"} {
+	for _, want := range []string{"Usage: lethe [global options] try [options] WORD [WORD]\n\n  Tries things.\n", "-many=many", "A name. The default is none.", "-no-color", "-sure"} {
 		if code != ExitOK || !strings.Contains(help, want) {
 			t.Errorf("help has no %q: %d\n%s", want, code, help)
 		}

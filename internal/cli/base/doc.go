@@ -73,7 +73,7 @@ type Env struct {
 // Command is one command of the program.
 type Command struct {
 	Name  string // "plan", "state list"
-	Args  string // operands, for the usage line
+	Args  string // operands, for the usage line: each is needed but those in brackets, and many may stand for one with an ellipsis
 	Short string
 	Long  string
 	// Examples are commands, as a user would write them, each with what it does.
@@ -82,6 +82,7 @@ type Command struct {
 	Stream   bool // -json is a stream of events; elsewhere it is one document
 	Result   bool // standard output is for what is asked for alone, also without -json
 	Makes    bool // it may change what providers manage
+	Counts   bool // it counts its operands itself; elsewhere it is run only with as many as Args says, any number where Args is empty
 	// Setup registers the flags of the command and gives the function that runs it with them. Help and
 	// completion call it for the flags alone.
 	Setup func(c *Call) Run

@@ -15,13 +15,24 @@ func (c *Call) NoOperands() bool {
 	return false
 }
 
-// Between refuses fewer operands than least, and more than most unless that is negative.
-func (c *Call) Between(least, most int) bool {
+// counted refuses another number of operands than the usage line of the command has, if it has any.
+func (c *Call) counted() bool {
+	if c.Command.Args == "" || c.Command.Counts {
+		return true
+	}
+	least, most, many := 0, 0, false
+	for word := range strings.FieldsSeq(c.Command.Args) {
+		most++
+		if word[0] != '[' {
+			least++
+		}
+		many = many || strings.Contains(word, "...")
+	}
 	title := "Wrong number of arguments"
 	switch n := len(c.Operands); {
-	case most >= 0 && n > most: // as Terraform and OpenTofu call it
+	case n > most && !many: // as Terraform and OpenTofu call it
 		title = "Too many command line arguments"
-	case n >= least && (most < 0 || n <= most):
+	case n >= least:
 		return true
 	}
 	c.Bag.Add(diag.Errorf(title, "Usage: lethe %s [options] %s", c.Command.Name, c.Command.Args))

@@ -26,9 +26,6 @@ variables and outputs of the working directory.`,
 }
 
 func runCompletion(_ context.Context, c *base.Call) int {
-	if !c.Between(1, 1) {
-		return c.UI.Fail()
-	}
 	_, name := c.Names()
 	text, ok := CompletionScript(c.Operands[0], name)
 	if !ok {

@@ -13,6 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
 	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/config/style"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/rogpeppe/go-internal/diff"
 )
@@ -104,7 +105,7 @@ func (f *formatting) stdin() {
 		return
 	}
 	f.c.Sources.Set(name, src)
-	out, ok := config.FormatSource(name, src, &f.c.Bag)
+	out, ok := style.Format(name, src, &f.c.Bag)
 	if !ok {
 		f.failed = true
 		return
@@ -188,7 +189,7 @@ func (f *formatting) file(name string) {
 		return
 	}
 	f.c.Sources.Set(name, src)
-	out, ok := config.FormatSource(name, src, &f.c.Bag)
+	out, ok := style.Format(name, src, &f.c.Bag)
 	if !ok {
 		f.failed = true
 		return

@@ -34,7 +34,7 @@ outputs are printed.`,
 }
 
 func runOutput(ctx context.Context, c *base.Call, f *project.Options) int {
-	if !c.Between(0, 1) || !rawFits(c) {
+	if !rawFits(c) {
 		return c.UI.Fail()
 	}
 	p, ok := project.Open(c, f)

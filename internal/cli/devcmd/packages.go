@@ -38,7 +38,7 @@ Without names, it is done for all providers that the configuration needs.`,
 
 // ProvidersMirror is `providers mirror`.
 var ProvidersMirror = &base.Command{
-	Name: "providers mirror", Args: "<target-dir>", Short: "Save local copies of all required provider plugins",
+	Name: "providers mirror", Args: "<target-dir>", Counts: true, Short: "Save local copies of all required provider plugins",
 	Long: `Populates a local directory with the packages of the providers that the
 configuration needs, from the registries that their addresses name. The
 directory can be used as a filesystem_mirror, or offered by a server of static
@@ -54,7 +54,7 @@ files as a network_mirror.`,
 
 // Vendor is `vendor`.
 var Vendor = &base.Command{
-	Name: "vendor", Args: "<target-dir>", Short: "Save all that init installs in one directory",
+	Name: "vendor", Args: "<target-dir>", Counts: true, Short: "Save all that init installs in one directory",
 	Long: `Populates a directory with all that "lethe init" installs: the packages of
 the providers, for several platforms, from the registries that their addresses
 name, and those of the modules. The dependency lock file gets what they hash to.

@@ -86,9 +86,6 @@ func (f *showFlags) fit(c *base.Call) bool {
 }
 
 func runShow(ctx context.Context, c *base.Call, f *showFlags) int {
-	if !c.Between(0, 1) {
-		return c.UI.Fail()
-	}
 	path := f.state + f.plan
 	if len(c.Operands) == 1 {
 		path = c.Operands[0]

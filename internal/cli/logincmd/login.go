@@ -69,9 +69,6 @@ func runLogin(ctx context.Context, c *base.Call) int {
 
 // begin reads which host it is about, and refuses one whose token the user has written down.
 func begin(c *base.Call) (*attempt, bool) {
-	if !c.Between(1, 1) {
-		return nil, false
-	}
 	a := &attempt{c: c, host: strings.ToLower(c.Operands[0])}
 	if a.host == "" || strings.ContainsAny(a.host, "/ @?#") {
 		c.Bag.Add(diag.Errorf("Invalid hostname", "The argument must be the name of a host, such as registry.example.com, and not %q.", c.Operands[0]))

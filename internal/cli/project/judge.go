@@ -23,8 +23,7 @@ func (p *Project) unvalued() *frame.StaticFrame {
 }
 
 // Judge says all that is wrong with the configuration that was loaded, also where mistakes were found
-// before. What
-// only follows from a mistake that was reported is not said: see config.Module.Unreadable and
+// before. What only follows from a mistake that was reported is not said: see config.Module.Unreadable and
 // diag.Bag.Enough.
 func (p *Project) Judge(ctx context.Context, check vet.CheckOptions) {
 	if p.Tree.Closed || ctx.Err() != nil {

@@ -28,12 +28,7 @@ import (
 // Open makes a project of the working directory, reading no configuration yet. Its providers end with the
 // command.
 func Open(c *base.Call, o *Options) (*Project, bool) {
-	if o.CloseTimeout < 0 {
-		c.Bag.Add(diag.Errorf("Invalid close timeout", "The option -close-timeout takes a time above zero, such as 30s or 5m, and not %s.", o.CloseTimeout))
-		return nil, false
-	}
-	if o.Parallelism < 1 && c.Flags.Lookup("parallelism") != nil {
-		c.Bag.Add(diag.Errorf("Invalid parallelism value", "The parallelism must be a positive value, and not %d.", o.Parallelism))
+	if !o.inRange(c) {
 		return nil, false
 	}
 	warnUnhonoured(c)
@@ -51,30 +46,60 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 		return nil, false
 	}
 	p.states = sync.OnceValue(p.newStates)
+	if !p.configure() || !p.installers() {
+		return nil, false
+	}
+	p.Pool = p.newPool()
+	c.AtEnd(func() { _ = p.Pool.Close() })
+	p.Engine = p.newEngine()
+	c.Work = p.Engine
+	return p, true
+}
+
+// inRange refuses numbers that make no sense.
+func (o *Options) inRange(c *base.Call) bool {
+	switch {
+	case o.CloseTimeout < 0:
+		c.Bag.Add(diag.Errorf("Invalid close timeout", "The option -close-timeout takes a time above zero, such as 30s or 5m, and not %s.", o.CloseTimeout))
+	case o.Parallelism < 1 && c.Flags.Lookup("parallelism") != nil:
+		c.Bag.Add(diag.Errorf("Invalid parallelism value", "The parallelism must be a positive value, and not %d.", o.Parallelism))
+	default:
+		return true
+	}
+	return false
+}
+
+// configure reads what the environment, the CLI configuration and the lock file say.
+func (p *Project) configure() bool {
+	c := p.Call
 	var err error
 	if p.closed, err = shortcut.Parse(c.Getenv(shortcut.Variable)); err != nil {
 		c.Bag.Add(diag.Errorf("Invalid "+shortcut.Variable, "The environment variable %s names shortcuts not to take: %s.", shortcut.Variable, err))
-		return nil, false
+		return false
 	}
 	p.deadlines = provider.DefaultDeadlines()
 	if err := p.deadlines.Parse(c.Getenv(provider.DeadlinesVariable)); err != nil {
 		c.Bag.Add(diag.Errorf("Invalid "+provider.DeadlinesVariable, "The environment variable %s says how long providers may take: %s.", provider.DeadlinesVariable, err))
-		return nil, false
+		return false
 	}
 	var ok bool
 	if p.Limits, ok = ReadLimits(c); !ok {
-		return nil, false
+		return false
 	}
 	if p.Settings, ok = cliConfig(c, p.Limits); !ok {
-		return nil, false
+		return false
 	}
-	if p.Lock, ok = fetch.ReadLockfile(p.Dir, p.Limits, c.Sources, &c.Bag); !ok {
-		return nil, false
-	}
+	p.Lock, ok = fetch.ReadLockfile(p.Dir, p.Limits, c.Sources, &c.Bag)
+	return ok
+}
+
+// installers makes what finds providers and modules, and asks registries; of providers it says which run already.
+func (p *Project) installers() bool {
+	c := p.Call
 	credentials := credentialsOf(c, p.Settings)
 	asks, ok := newRegistry(c, p.Settings, credentials)
 	if !ok {
-		return nil, false
+		return false
 	}
 	p.hosts = hosts{asks, credentials}
 	p.Providers = &fetch.Providers{
@@ -91,15 +116,11 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 		p.Modules.Store.Vendor = filepath.Join(dir, "modules")
 		asks.Client.Offline = true
 	}
+	var err error
 	if p.reattach, err = launch.ParseReattach(c.Getenv("TF_REATTACH_PROVIDERS")); err != nil {
 		c.Bag.Add(diag.Errorf("Invalid TF_REATTACH_PROVIDERS", "%s.", err))
-		return nil, false
 	}
-	p.Pool = p.newPool()
-	c.AtEnd(func() { _ = p.Pool.Close() })
-	p.Engine = p.newEngine()
-	c.Work = p.Engine
-	return p, true
+	return err == nil
 }
 
 // tidy removes directories that were made for what did not come about.

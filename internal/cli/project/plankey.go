@@ -31,10 +31,8 @@ func newPlanKey(c *base.Call) *PlanKey {
 		sum := sha256.Sum256([]byte(text))
 		k.given = sum[:]
 	}
-	if dir := c.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
-		k.path = filepath.Join(dir, "lethe", "plan.key")
-	} else if home := c.Getenv("HOME"); filepath.IsAbs(home) {
-		k.path = filepath.Join(home, ".local", "state", "lethe", "plan.key")
+	if dir := disk.UserDir(c.Getenv); dir != "" {
+		k.path = filepath.Join(dir, "plan.key")
 	}
 	return k
 }

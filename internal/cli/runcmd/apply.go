@@ -38,9 +38,6 @@ confirmation prompt.`,
 const noApply = "Apply requires configuration to be present. Applying without a configuration would mark everything for destruction, which is normally not what is desired. If you would like to destroy everything, run \"lethe destroy\"."
 
 func runApply(ctx context.Context, c *base.Call, f *applyFlags) int {
-	if !c.Between(0, 1) {
-		return c.UI.Fail()
-	}
 	if len(c.Operands) == 1 {
 		if info, err := os.Stat(c.Path(c.Operands[0])); err != nil || !info.IsDir() {
 			return applySaved(ctx, c, f, c.Operands[0])

@@ -35,9 +35,6 @@ management without having to be initially created by Lethe.`,
 type importFlags struct{ project.Options }
 
 func runImport(ctx context.Context, c *base.Call, f *importFlags) int {
-	if !c.Between(2, 2) {
-		return c.UI.Fail()
-	}
 	to, err := addr.ParseInstance(c.Operands[0])
 	switch {
 	case err != nil:

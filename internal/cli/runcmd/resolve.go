@@ -40,9 +40,6 @@ type resolveFlags struct {
 }
 
 func runResolve(ctx context.Context, c *base.Call, f *resolveFlags) int {
-	if !c.Between(1, 1) {
-		return c.UI.Fail()
-	}
 	to, err := addr.ParseInstance(c.Operands[0])
 	if err != nil {
 		c.Bag.Add(diag.Errorf("Invalid address", "%s.", err))

@@ -152,9 +152,6 @@ var Diff = &base.Command{
 }
 
 func runDiff(ctx context.Context, c *base.Call, f *project.Options) int {
-	if !c.Between(1, 2) {
-		return c.UI.Fail()
-	}
 	var serials []uint64
 	for _, text := range c.Operands {
 		n, ok := serialOf(c, text)
@@ -208,9 +205,6 @@ type restoreFlags struct {
 }
 
 func runRestore(ctx context.Context, c *base.Call, f *restoreFlags) int {
-	if !c.Between(1, 1) {
-		return c.UI.Fail()
-	}
 	serial, ok := serialOf(c, c.Operands[0])
 	if !ok {
 		return c.UI.Fail()

@@ -72,9 +72,6 @@ type leasesFlags struct {
 }
 
 func runLeasesClose(ctx context.Context, c *base.Call, f *leasesFlags) int {
-	if !c.Between(1, -1) {
-		return c.UI.Fail()
-	}
 	p, ok := project.Open(c, &f.Options)
 	if !ok {
 		return c.UI.Fail()

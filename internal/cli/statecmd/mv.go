@@ -37,9 +37,6 @@ type mvFlags struct {
 }
 
 func runMv(ctx context.Context, c *base.Call, f *mvFlags) int {
-	if !c.Between(2, 2) {
-		return c.UI.Fail()
-	}
 	ends, ok := project.Addresses(c, "address", c.Operands, nil)
 	if !ok {
 		return c.UI.Fail()

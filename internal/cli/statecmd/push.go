@@ -28,9 +28,6 @@ type pushFlags struct {
 }
 
 func runPush(ctx context.Context, c *base.Call, f *pushFlags) int {
-	if !c.Between(1, 1) {
-		return c.UI.Fail()
-	}
 	p, ok := project.Open(c, &f.Options)
 	if !ok {
 		return c.UI.Fail()

@@ -33,9 +33,6 @@ type replaceFlags struct {
 }
 
 func runReplaceProvider(ctx context.Context, c *base.Call, f *replaceFlags) int {
-	if !c.Between(2, 2) {
-		return c.UI.Fail()
-	}
 	from, err1 := addr.ParseProvider(c.Operands[0])
 	to, err2 := addr.ParseProvider(c.Operands[1])
 	for _, err := range []error{err1, err2} {

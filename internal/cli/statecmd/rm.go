@@ -32,9 +32,6 @@ type rmFlags struct {
 }
 
 func runRm(ctx context.Context, c *base.Call, f *rmFlags) int {
-	if !c.Between(1, -1) {
-		return c.UI.Fail()
-	}
 	targets, ok := project.Addresses(c, "address", c.Operands, nil)
 	if !ok {
 		return c.UI.Fail()

@@ -25,9 +25,6 @@ var Show = &base.Command{
 }
 
 func runShow(ctx context.Context, c *base.Call, f *project.Options) int {
-	if !c.Between(1, 1) {
-		return c.UI.Fail()
-	}
 	p, s, ok := readOnly(ctx, c, f)
 	if !ok {
 		return c.UI.Fail()

@@ -43,9 +43,6 @@ func taintSetup(taint bool) func(*base.Call) base.Run {
 }
 
 func runTaint(ctx context.Context, c *base.Call, f *taintFlags, taint bool) int {
-	if !c.Between(1, 1) {
-		return c.UI.Fail()
-	}
 	i, err := addr.ParseInstance(c.Operands[0])
 	if err != nil {
 		c.Bag.Add(diag.Errorf("Invalid resource instance address", "%s.", err))

@@ -33,9 +33,6 @@ type deleteFlags struct {
 }
 
 func runDelete(ctx context.Context, c *base.Call, f *deleteFlags) int {
-	if !c.Between(1, 1) {
-		return c.UI.Fail()
-	}
 	name := c.Operands[0]
 	p, names, ok := open(ctx, c, &f.Options)
 	if !ok {

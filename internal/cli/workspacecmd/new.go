@@ -28,7 +28,7 @@ var New = &base.Command{
 type newFlags struct{ project.Options }
 
 func runNew(ctx context.Context, c *base.Call, f *newFlags) int {
-	if !c.Between(1, 1) || !mayChange(c) {
+	if !mayChange(c) {
 		return c.UI.Fail()
 	}
 	name := c.Operands[0]

@@ -29,7 +29,7 @@ type selectFlags struct {
 }
 
 func runSelect(ctx context.Context, c *base.Call, f *selectFlags) int {
-	if !c.Between(1, 1) || !mayChange(c) {
+	if !mayChange(c) {
 		return c.UI.Fail()
 	}
 	env, name := project.Workspaces(c), c.Operands[0]

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/config/style"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
@@ -79,13 +80,13 @@ func (x *importFinisher) generate(ctx context.Context, im frame.Import) (string,
 	if !ok {
 		return "", false
 	}
-	g := config.Generation{Type: im.To.Type, Name: im.To.Name, ID: im.ID, Provider: name, Schema: typ.Block, Value: v}
+	g := style.Generation{Type: im.To.Type, Name: im.To.Name, ID: im.ID, Provider: name, Schema: typ.Block, Value: v}
 	if objected := t.Objections(ctx, g.Config()); len(objected) > 0 {
 		g.Omit = func(path cty.Path) bool {
 			return slices.ContainsFunc(objected, func(o cty.Path) bool { return o.Equals(path) })
 		}
 	}
-	return config.Generate(g), true
+	return style.Generate(g), true
 }
 
 // through is the provider to import through: that of the import block, or the one that the

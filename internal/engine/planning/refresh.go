@@ -157,7 +157,7 @@ func (x *storedObject) keep(cur, last object.Current, t *object.Tools) {
 }
 
 // drifted remembers what changed outside, for the plan; where nothing will be decided, also what only moved. What is deposed is
-// to be destroyed whatever became of it: it is told of only where that is all that there is to tell.
+// to be destroyed in any case: it is told of only where that is all that there is to tell.
 func (x *storedObject) drifted(t *object.Tools, was, is object.Current) {
 	from := x.p.moved.Origin(x.o)
 	moved := from != x.o && x.p.req.Mode == plan.RefreshOnly

@@ -19,7 +19,8 @@ type Env struct {
 	Handover *Handover
 }
 
-// Handover is what the runs of one command leave to each other. The zero value is for the first.
+// Handover is what the runs of one command leave to each other (providers that are configured, functions that failed),
+// and what says which of their calls are under way. The zero value is for the first run.
 type Handover struct {
 	idle   idleSessions
 	faulty sync.Map                 // by functionName

@@ -6,7 +6,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Hosts says under which registry host providers are known in one run: in states and documents.
+// Hosts says which registry host states and documents of one run name for a provider: that of Terraform or that of
+// OpenTofu, since a provider of either is one and the same here.
 type Hosts struct {
 	state *state.Snapshot
 	given map[addr.Provider]bool // providers whose host the configuration names itself

@@ -1,6 +1,8 @@
 package targeting
 
 import (
+	"slices"
+
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/receivers"
@@ -41,12 +43,7 @@ func (s *Selection) Includes(i addr.Instance) bool {
 func (s *Selection) Skips(d program.Decl) bool { return s.Active && !s.decls[d] }
 
 func contains(targets []addr.Target, i addr.Instance) bool {
-	for _, t := range targets {
-		if t.Contains(i) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(targets, func(t addr.Target) bool { return t.Contains(i) })
 }
 
 // Request says what to select from.

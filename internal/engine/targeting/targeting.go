@@ -258,22 +258,12 @@ func (p *selector) referrers() map[program.Decl][]user {
 
 // covers reports whether some target may point at instances of the resource.
 func covers(targets []addr.Target, res addr.Resource) bool {
-	for _, t := range targets {
-		if t.Covers(res) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(targets, func(t addr.Target) bool { return t.Covers(res) })
 }
 
 // wholly reports whether a target points at all instances of the resource.
 func wholly(targets []addr.Target, res addr.Resource) bool {
-	for _, t := range targets {
-		if t.Covers(res) && !t.Keyed() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(targets, func(t addr.Target) bool { return t.Covers(res) && !t.Keyed() })
 }
 
 // selectDependencies selects everything that next leads to from the start: of resources all instances, or the one that is

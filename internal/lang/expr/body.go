@@ -365,5 +365,4 @@ type Dynamic struct {
 	ForEach  hclsyntax.Expression
 	Iterator string
 	Labels   []hclsyntax.Expression
-	At       hcl.Range
 }

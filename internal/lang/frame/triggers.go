@@ -18,7 +18,6 @@ type Trigger struct {
 	Key      addr.Key
 	All      bool     // every instance
 	Path     cty.Path // the attribute; empty: any
-	Range    diag.Range
 }
 
 // Triggers evaluates replace_triggered_by of one instance.
@@ -37,7 +36,7 @@ func (f *Frame) Triggers(d program.Decl, k addr.Key, bag *diag.Bag) ([]Trigger, 
 
 func (s *scope) trigger(t *program.Trigger) (Trigger, bool) {
 	d := s.f.u.Defs[t.Target.Local]
-	out := Trigger{Resource: d.Res.In(s.f.n.Config.Path).In(s.f.addr), Key: t.Target.Key, Range: t.At, Path: expr.Path(t.Rest)}
+	out := Trigger{Resource: d.Res.In(s.f.n.Config.Path).In(s.f.addr), Key: t.Target.Key, Path: expr.Path(t.Rest)}
 	out.All = !t.Target.HasKey && t.Key == nil && t.Target.Repeated
 	if t.Key == nil {
 		return out, true

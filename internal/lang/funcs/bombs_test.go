@@ -17,7 +17,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// laugh is a value that is small because its parts are shared, and of ten to the n elements for whoever
+// laugh is a value that is small because its parts are shared, and of ten to the n elements for a function that
 // walks through it.
 func laugh(n int) cty.Value {
 	v := cty.StringVal("ha")

@@ -54,7 +54,7 @@ var differences = map[string]difference{
 		"= console false", moreKnown + ": a template that renders to null is an error"},
 }
 
-// A difference that nobody asks about any more is to be deleted.
+// A difference that no case asks about any more is to be deleted.
 func TestDifferencesAreRecorded(t *testing.T) {
 	asked := map[string]bool{}
 	for _, file := range peerFiles(t) {

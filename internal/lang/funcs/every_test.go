@@ -369,7 +369,7 @@ func TestTypeIsForTheConsole(t *testing.T) {
 	}
 }
 
-// Pure functions give the same whatever the world is like, and these are all the others.
+// Pure functions give the same at any time and place, and these are all the others.
 func TestPure(t *testing.T) {
 	varying := []string{
 		"abspath", "bcrypt", "file", "filebase64", "filebase64sha256", "filebase64sha512", "fileexists", "filemd5", "fileset", "filesha1",

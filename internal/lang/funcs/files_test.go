@@ -114,7 +114,7 @@ func TestOnlyRegularFiles(t *testing.T) {
 	}
 }
 
-// Plan and apply can be compared: whatever came from a file is told, with its marks, and nothing that is
+// Plan and apply can be compared: what came from a file is told, with its marks, and nothing that is
 // not known yet.
 func TestObserve(t *testing.T) {
 	dir := tree(t, "f", "t.tmpl")

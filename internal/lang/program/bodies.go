@@ -70,7 +70,7 @@ func (r *rewriter) dynamic(b *hclsyntax.Block) (rawBlock, bool) {
 		r.c.error("Missing name for dynamic", "All dynamic blocks must have 1 labels (name): the type of the blocks to generate.", b.DefRange())
 		return rawBlock{}, false
 	}
-	d := &expr.Dynamic{Iterator: b.Labels[0], At: b.DefRange()}
+	d := &expr.Dynamic{Iterator: b.Labels[0]}
 	out := rawBlock{typ: b.Labels[0], typeAt: b.LabelRanges[0], Dynamic: d}
 	attrs := b.Body.Attributes
 	for name, a := range attrs {

@@ -340,7 +340,7 @@ func (c *bodyCompiler) jsonDynamic(r *rewriter, b *hcl.Block, out rawBlock) (raw
 		return out, false
 	}
 	out.typ, out.labels = b.Labels[0], nil
-	d := &expr.Dynamic{Iterator: b.Labels[0], At: b.DefRange}
+	d := &expr.Dynamic{Iterator: b.Labels[0]}
 	if a := content.Attributes["iterator"]; a != nil {
 		d.Iterator = hcl.ExprAsKeyword(a.Expr)
 	}

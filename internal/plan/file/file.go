@@ -19,7 +19,7 @@
 // (I14).
 //
 // The archive ends with a seal (seal.go): a digest over every byte before it, so that no damage goes
-// unnoticed, and one under a key, so that whoever has the key notices what was changed on purpose. Plans contain
+// unnoticed, and one under a key, so that a user with the key notices what was changed on purpose. Plans contain
 // what state and variables contain, so callers keep the file at mode 0600.
 //
 // Reading trusts nothing: sizes, counts and paths are checked before they are used, and what

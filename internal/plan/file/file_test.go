@@ -230,6 +230,30 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
+// States that are the same are read once; those of one size that are not the same are two.
+func TestSameStates(t *testing.T) {
+	for _, c := range []struct {
+		what      string
+		prev, now *state.Snapshot
+		once      bool
+	}{
+		{"one", snapshot(t, 5), nil, true},
+		{"two with the same text", snapshot(t, 5), snapshot(t, 5), true},
+		{"another serial", snapshot(t, 4), snapshot(t, 5), false},
+	} {
+		if c.now == nil {
+			c.now = c.prev
+		}
+		out, msg := readBack(write(t, &Contents{Plan: &plan.Plan{Previous: c.prev, Refreshed: c.now}, Version: "1.12.0", Config: []ConfigModule{{Dir: "."}}}))
+		if msg != "" {
+			t.Fatal(c.what, msg)
+		}
+		if p := out.Plan; (p.Previous == p.Refreshed) != c.once || p.Previous.Serial != c.prev.Serial || p.Refreshed.Serial != c.now.Serial || p.Previous.Len() != c.prev.Len() {
+			t.Errorf("%s: serials %d and %d, one snapshot: %v", c.what, p.Previous.Serial, p.Refreshed.Serial, p.Previous == p.Refreshed)
+		}
+	}
+}
+
 // What tools look for in a plan file.
 func TestMembers(t *testing.T) {
 	data := write(t, full(t))

@@ -18,8 +18,8 @@ import (
 //	lethe plan seal ID MAC sha256:SUM
 //
 // ID says which key it is of (16 hexadecimal digits, zeros for none). MAC is the HMAC-SHA-256 under that key of the SHA-256
-// of all bytes before it, ID included, and zeros without a key; SUM is the SHA-256 of all bytes before it. So whoever reads a plan
-// notices damage, and who has the key notices that it was changed on purpose.
+// of all bytes before it, ID included, and zeros without a key; SUM is the SHA-256 of all bytes before it. So each reader of a plan
+// notices damage, and one with the key notices that it was changed on purpose.
 const (
 	sealBegin = "lethe plan seal "
 	sealSum   = " sha256:"

@@ -135,9 +135,9 @@ func (p *Provider) Validate(_ context.Context, mode addr.Mode, typ string, confi
 	if sch == nil {
 		return p.unknownType(mode, typ)
 	}
-	v, err := decode(sch, config)
+	v, err := config.Decode(sch)
 	if err != nil {
-		return failed(err)
+		return provider.Failed(err)
 	}
 	ds := readOnly(sch.Block, v)
 	if check != nil {
@@ -159,7 +159,7 @@ func readOnly(b *schema.Block, config cty.Value) provider.Diags {
 }
 
 func (p *Provider) unknownType(mode addr.Mode, typ string) provider.Diags {
-	return failed(fmt.Errorf("provider %s has no %s type %q", p.Address, mode.Block(), typ))
+	return provider.Failed(fmt.Errorf("provider %s has no %s type %q", p.Address, mode.Block(), typ))
 }
 
 // Upgrade reads the stored form: built-in schemas have one version.
@@ -169,11 +169,11 @@ func (p *Provider) Upgrade(_ context.Context, req provider.UpgradeRequest) (prov
 		return provider.UpgradeResponse{}, p.unknownType(addr.Managed, req.Type)
 	}
 	if req.JSON == nil {
-		return provider.UpgradeResponse{}, failed(errors.New("the stored object is in a form older than this type"))
+		return provider.UpgradeResponse{}, provider.Failed(errors.New("the stored object is in a form older than this type"))
 	}
 	v, err := t.DecodeJSON(req.JSON)
 	if err != nil {
-		return provider.UpgradeResponse{}, failed(err)
+		return provider.UpgradeResponse{}, provider.Failed(err)
 	}
 	d, ds := encoded(t.Schema, v, nil)
 	return provider.UpgradeResponse{State: d}, ds
@@ -186,9 +186,9 @@ func (p *Provider) Read(ctx context.Context, req provider.ReadRequest) (provider
 	if t == nil || t.Read == nil {
 		return resp, nil
 	}
-	v, err := decode(t.Schema, req.State)
+	v, err := req.State.Decode(t.Schema)
 	if err != nil {
-		return resp, failed(err)
+		return resp, provider.Failed(err)
 	}
 	v, ds := t.Read(ctx, v)
 	if !ds.HasErrors() {
@@ -203,11 +203,11 @@ func (p *Provider) Plan(_ context.Context, req provider.PlanRequest) (provider.P
 	if t == nil {
 		return provider.PlanResponse{}, p.unknownType(addr.Managed, req.Type)
 	}
-	prior, err1 := decode(t.Schema, req.Prior)
-	proposed, err2 := decode(t.Schema, req.Proposed)
-	config, err3 := decode(t.Schema, req.Config)
+	prior, err1 := req.Prior.Decode(t.Schema)
+	proposed, err2 := req.Proposed.Decode(t.Schema)
+	config, err3 := req.Config.Decode(t.Schema)
 	if err := errors.Join(err1, err2, err3); err != nil {
-		return provider.PlanResponse{}, failed(err)
+		return provider.PlanResponse{}, provider.Failed(err)
 	}
 	if proposed.IsNull() {
 		return provider.PlanResponse{Planned: req.Proposed, Private: req.Private}, nil
@@ -226,11 +226,11 @@ func (p *Provider) Apply(ctx context.Context, req provider.ApplyRequest) (provid
 	if t == nil {
 		return provider.ApplyResponse{}, p.unknownType(addr.Managed, req.Type)
 	}
-	prior, err1 := decode(t.Schema, req.Prior)
-	planned, err2 := decode(t.Schema, req.Planned)
-	config, err3 := decode(t.Schema, req.Config)
+	prior, err1 := req.Prior.Decode(t.Schema)
+	planned, err2 := req.Planned.Decode(t.Schema)
+	config, err3 := req.Config.Decode(t.Schema)
 	if err := errors.Join(err1, err2, err3); err != nil {
-		return provider.ApplyResponse{}, failed(err)
+		return provider.ApplyResponse{}, provider.Failed(err)
 	}
 	v, ds := t.Apply(ctx, prior, planned, config)
 	d, ds := encoded(t.Schema, v, ds)
@@ -241,7 +241,7 @@ func (p *Provider) Apply(ctx context.Context, req provider.ApplyRequest) (provid
 func (p *Provider) Import(ctx context.Context, req provider.ImportRequest) (provider.ImportResponse, provider.Diags) {
 	t := p.Resources[req.Type]
 	if t == nil || t.Import == nil {
-		return provider.ImportResponse{}, failed(fmt.Errorf("objects of type %q cannot be imported", req.Type))
+		return provider.ImportResponse{}, provider.Failed(fmt.Errorf("objects of type %q cannot be imported", req.Type))
 	}
 	v, ds := t.Import(ctx, req.ID)
 	if ds.HasErrors() {
@@ -255,7 +255,7 @@ func (p *Provider) Import(ctx context.Context, req provider.ImportRequest) (prov
 func (p *Provider) Move(_ context.Context, req provider.MoveRequest) (provider.MoveResponse, provider.Diags) {
 	t := p.Resources[req.Type]
 	if t == nil || t.Move == nil {
-		return provider.MoveResponse{}, failed(fmt.Errorf("an object of type %q cannot become one of type %q", req.SourceType, req.Type))
+		return provider.MoveResponse{}, provider.Failed(fmt.Errorf("an object of type %q cannot become one of type %q", req.SourceType, req.Type))
 	}
 	v, ds := t.Move(req)
 	if ds.HasErrors() {
@@ -271,9 +271,9 @@ func (p *Provider) ReadData(ctx context.Context, req provider.DataRequest) (prov
 	if t == nil {
 		return provider.DataResponse{}, p.unknownType(addr.Data, req.Type)
 	}
-	config, err := decode(t.Schema, req.Config)
+	config, err := req.Config.Decode(t.Schema)
 	if err != nil {
-		return provider.DataResponse{}, failed(err)
+		return provider.DataResponse{}, provider.Failed(err)
 	}
 	v, ds := t.Read(ctx, req.Object, config)
 	if ds.HasErrors() {
@@ -289,9 +289,9 @@ func (p *Provider) Open(ctx context.Context, req provider.OpenRequest) (provider
 	if t == nil {
 		return provider.OpenResponse{}, p.unknownType(addr.Ephemeral, req.Type)
 	}
-	config, err := decode(t.Schema, req.Config)
+	config, err := req.Config.Decode(t.Schema)
 	if err != nil {
-		return provider.OpenResponse{}, failed(err)
+		return provider.OpenResponse{}, provider.Failed(err)
 	}
 	l, ds := t.Open(ctx, config)
 	resp := provider.OpenResponse{Private: l.Private, RenewAt: l.RenewAt}
@@ -365,26 +365,11 @@ func callError(err error) error {
 
 // UpgradeIdentity is never called: built-in types have no identities.
 func (p *Provider) UpgradeIdentity(_ context.Context, typ string, _ int64, _ []byte) (provider.Dynamic, provider.Diags) {
-	return provider.Dynamic{}, failed(fmt.Errorf("objects of type %q have no identity", typ))
-}
-
-func decode(s *schema.Schema, d provider.Dynamic) (cty.Value, error) {
-	if d.JSON != nil {
-		return s.DecodeJSON(d.JSON)
-	}
-	return s.Decode(d.Msgpack)
+	return provider.Dynamic{}, provider.Failed(fmt.Errorf("objects of type %q have no identity", typ))
 }
 
 // encoded is an answer as it travels, beside what is said about it.
 func encoded(s *schema.Schema, v cty.Value, ds provider.Diags) (provider.Dynamic, provider.Diags) {
 	b, err := s.Encode(v)
-	return provider.Dynamic{Msgpack: b}, append(ds, failed(err)...)
-}
-
-// failed makes diagnostics of an error; nil gives none.
-func failed(err error) provider.Diags {
-	if err == nil {
-		return nil
-	}
-	return provider.Diags{diag.Errorf("Operation failed", "%s.", err)}
+	return provider.Dynamic{Msgpack: b}, append(ds, provider.Failed(err)...)
 }

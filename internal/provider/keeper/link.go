@@ -93,7 +93,7 @@ type link struct {
 // long is the size of a part that is not copied.
 const long = 64 << 10
 
-// send sends a frame. Nobody may write to its parts any more. What cannot be sent is of no use: reading ends, too,
+// send sends a frame. The caller may not write to its parts any more. What cannot be sent is of no use: reading ends, too,
 // and that is where it is noticed.
 func (l *link) send(k kind, number uint32, parts ...[]byte) {
 	l.mu.Lock()

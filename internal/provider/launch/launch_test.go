@@ -93,7 +93,7 @@ func TestStandardInputIsEmpty(t *testing.T) {
 	}
 }
 
-// Whatever a program does instead of starting, there is one sentence about it.
+// A program that does something else than to start gets one sentence about it.
 func TestDoesNotStart(t *testing.T) {
 	for part, want := range map[string]string{
 		"exits":           "it ended (exit status 3) before it said how it can be reached",

@@ -404,7 +404,7 @@ func TestGoAway(t *testing.T) {
 	t.Error("a new call is made")
 }
 
-// Whatever a server sends, there is no panic and the call ends.
+// No answer of a server makes a panic, and the call ends with each.
 func FuzzServer(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x04\x00\x00\x00\x00\x00"))
 	f.Add([]byte("\x00\x00\x01\x01\x05\x00\x00\x00\x01\x88"))

@@ -39,7 +39,7 @@ func must(t interface{ Fatal(...any) }, m proto.Message) []byte {
 	return b
 }
 
-// Whatever a provider answers, reading it does not panic; and an answer that the generated code
+// Reading an answer of a provider does not panic; and an answer that the generated code
 // can read is read by the index with the same types in it.
 func FuzzSchemas(f *testing.F) {
 	f.Add(must(f, some()), false)

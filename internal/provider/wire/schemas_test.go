@@ -252,7 +252,7 @@ func TestAskedOnce(t *testing.T) {
 	}
 }
 
-// Somebody who gives up does not spoil it for the others.
+// A caller that gives up does not spoil it for the others.
 func TestGivingUpIsNotKept(t *testing.T) {
 	var n atomic.Int32
 	p := counted(t, &n, func(ctx context.Context, _ []byte) ([]byte, error) {

@@ -27,6 +27,18 @@ func Reason(err error) error {
 	return err
 }
 
+// UserDir is the directory of a user for what is kept between runs and belongs to no working directory; "" if the
+// environment names none. A relative one would be another in each working directory, and does not count.
+func UserDir(getenv func(string) string) string {
+	if dir := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "lethe")
+	}
+	if home := getenv("HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, ".local", "state", "lethe")
+	}
+	return ""
+}
+
 // Modes of files and directories.
 const (
 	FileMode fs.FileMode = 0o600

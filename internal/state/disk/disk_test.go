@@ -5,6 +5,7 @@ package disk_test
 import (
 	"bytes"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -55,6 +56,33 @@ func TestReplaceFails(t *testing.T) {
 		}
 		if left, _ := os.ReadDir(dir); len(left) != 1 {
 			t.Errorf("call %d (%s) failed: %v is left", at, faults.Last(), left)
+		}
+	}
+}
+
+// What is written bit by bit is there whole, or the old content and nothing beside it.
+func TestReplaceBy(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	no := errors.New("no")
+	for _, c := range []struct {
+		text string
+		fail error
+		want string
+	}{{"one", nil, "one"}, {"two", no, "one"}, {"three", nil, "three"}} {
+		err := disk.ReplaceBy(disk.OS, path, func(w io.Writer) error {
+			for _, b := range []byte(c.text) {
+				if _, err := w.Write([]byte{b}); err != nil {
+					return err
+				}
+			}
+			return c.fail
+		})
+		if got, readErr := os.ReadFile(path); string(got) != c.want || readErr != nil || !errors.Is(err, c.fail) {
+			t.Errorf("%s: %v, and there is %q, %v", c.text, err, got, readErr)
+		}
+		if left, _ := os.ReadDir(dir); len(left) != 1 {
+			t.Errorf("%s: beside the file there is %v", c.text, left)
 		}
 	}
 }

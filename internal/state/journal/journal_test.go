@@ -450,7 +450,7 @@ func TestManyWriters(t *testing.T) {
 	}
 }
 
-// After an error of the disk nothing is taken any more, whoever comes.
+// After an error of the disk nothing is taken any more from any caller.
 func TestDiskFails(t *testing.T) {
 	for at := 1; at < 30; at++ {
 		path := filepath.Join(t.TempDir(), "j")
@@ -588,14 +588,14 @@ func replayed(t *testing.T, data []byte, base *state.Snapshot) {
 	}
 }
 
-// Whoever is told that a record is durable finds it on the disk, whenever the power goes; and is
+// A caller that is told that a record is durable finds it on the disk, whenever the power goes; and is
 // told in the order in which records came.
 func TestLater(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		fs := disktest.NewVolatile()
 		w := create(t, "/w/j", nil, Options{FS: fs})
 		n := rapid.IntRange(1, 8).Draw(t, "records")
-		crashed := make(chan *disktest.Volatile, n) // the disk as it was when somebody was told
+		crashed := make(chan *disktest.Volatile, n) // the disk as it was when a caller was told
 		told := make(chan int, n)
 		for i := range n {
 			o := object(t, fmt.Sprintf("a.x[%d]", i))
@@ -656,7 +656,7 @@ func TestLaterFails(t *testing.T) {
 	}
 }
 
-// gated is a disk whose flushes wait for somebody.
+// gated is a disk whose flushes wait for the test.
 type gated struct {
 	disk.FS
 	begun, go_ chan struct{}
@@ -712,7 +712,7 @@ func TestOneWriteForMany(t *testing.T) {
 	}
 }
 
-// It waits for others only while calls are under way, and less and less often while nobody comes.
+// It waits for others only while calls are under way, and less and less often while no caller comes.
 func TestWriterWaitsForMore(t *testing.T) {
 	w := &Writer{idle: make(chan struct{}, 1), took: time.Hour, batch: batch{awaited: true}}
 	timer := time.NewTimer(time.Hour)
@@ -745,7 +745,7 @@ func TestWriterWaitsForMore(t *testing.T) {
 	}
 }
 
-// A result that nobody waits for is written with the next record that somebody waits for, and by itself after a while.
+// A result that no caller waits for is written with the next record that one waits for, and by itself after a while.
 func TestResultWaits(t *testing.T) {
 	w := &Writer{work: make(chan struct{}, 1), urgent: make(chan struct{}, 1), lazy: time.Hour}
 	w.urgent <- struct{}{} // of an intent that was written before

@@ -48,10 +48,8 @@ func dump(fsys disk.FS, data []byte, dir string) (string, error) {
 // files, both on other file systems as a rule.
 func EmergencyDirs(dir string, getenv func(string) string) []string {
 	dirs := []string{dir}
-	if home := getenv("XDG_STATE_HOME"); home != "" {
-		dirs = append(dirs, filepath.Join(home, "lethe"))
-	} else if home := getenv("HOME"); home != "" {
-		dirs = append(dirs, filepath.Join(home, ".local", "state", "lethe"))
+	if user := disk.UserDir(getenv); user != "" {
+		dirs = append(dirs, user)
 	}
 	if tmp := getenv("TMPDIR"); tmp != "" {
 		return append(dirs, tmp)

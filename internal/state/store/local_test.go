@@ -92,7 +92,7 @@ func TestLocalDriver(t *testing.T) {
 	}
 }
 
-// Modes are 0600 whatever the umask and whatever was there, also after rewriting.
+// Modes are 0600 under any umask and after any that were there, also after rewriting.
 func TestModes(t *testing.T) {
 	for _, umask := range []int{0, 0o22, 0o77, 0o277} {
 		t.Run(fmt.Sprintf("%03o", umask), func(t *testing.T) {
@@ -219,7 +219,7 @@ func TestStateOut(t *testing.T) {
 }
 
 // A process that dies with the lock leaves a state that is there but empty, and information that
-// hinders nobody.
+// hinders no other run.
 func TestKilledHolder(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "terraform.tfstate")
@@ -439,9 +439,18 @@ func TestEmergencyDump(t *testing.T) {
 	if path, err := EmergencyDump(broken, []byte("canary"), empty, other); err == nil || path != "" || strings.Contains(err.Error(), "canary") {
 		t.Errorf("%s, %v", path, err)
 	}
-	env := map[string]string{"HOME": "/home/u", "TMPDIR": "/t"}
-	if got := EmergencyDirs(".", func(k string) string { return env[k] }); fmt.Sprint(got) != "[. /home/u/.local/state/lethe /t]" {
-		t.Error(got)
+	for _, c := range []struct {
+		env  map[string]string
+		want string
+	}{
+		{map[string]string{"HOME": "/home/u", "TMPDIR": "/t"}, "[. /home/u/.local/state/lethe /t]"},
+		{map[string]string{"HOME": "/home/u", "XDG_STATE_HOME": "/s"}, "[. /s/lethe /tmp]"},
+		{map[string]string{"HOME": "/home/u", "XDG_STATE_HOME": "relative"}, "[. /home/u/.local/state/lethe /tmp]"},
+		{map[string]string{"HOME": "relative"}, "[. /tmp]"},
+	} {
+		if got := EmergencyDirs(".", func(k string) string { return c.env[k] }); fmt.Sprint(got) != c.want {
+			t.Error(c.env, got)
+		}
 	}
 }
 

@@ -34,7 +34,7 @@ type Stamp struct {
 	Of     []string // the resources that it refers to
 }
 
-// Review is what a store has of stamps.
+// Review is the answer of Parted.Review: the resources of a state, and which of them are as the stamps say.
 type Review struct {
 	Version   Version
 	Resources []string        // that have objects, sorted

@@ -133,7 +133,7 @@ func TestTerraformFindsOurLock(t *testing.T) {
 }
 
 // Terraform opens the state once and waits for the lock on what it opened. We replace the state
-// meanwhile: Terraform must not work on the old one and store its result where nobody looks.
+// meanwhile: Terraform must not work on the old one and store its result where no command looks.
 func TestTerraformWaitsForUs(t *testing.T) {
 	dir, run := terraform(t, `resource "terraform_data" "a" { input = "new" }`)
 	for _, first := range []bool{true, false} {

@@ -106,7 +106,7 @@ func elementType(t tftypes.Type, i int) tftypes.Type {
 }
 
 // Seal makes a secret unreadable for a search, not for an attacker: anyone
-// with this source can open it. The salt is whatever names the secret.
+// with this source can open it. The salt is what names the secret.
 func Seal(salt, secret string) string {
 	return hex.EncodeToString(stream(salt, []byte(secret)))
 }

@@ -23,7 +23,7 @@ import (
 // that the playground hands out, so that a test can search for it.
 const EnvCanary = "PLAYGROUND_CANARY"
 
-// token makes a secret that nobody can guess, except where it must be the same
+// token makes a secret that cannot be guessed, except where it must be the same
 // each time: then it is made of the seed.
 func token(kind, seed string) string {
 	tail := cloud.Random(24)

@@ -132,10 +132,10 @@ var manners = map[string]deedFunc{
 	"legacy": func(_ context.Context, sc *scene, _ string) error {
 		switch a := sc.rest.(type) {
 		case *tfprotov6.PlanResourceChangeResponse:
-			//lint:ignore SA1019 a provider that misbehaves uses what nobody should
+			//lint:ignore SA1019 a provider that misbehaves uses what no provider should
 			a.UnsafeToUseLegacyTypeSystem = true
 		case *tfprotov6.ApplyResourceChangeResponse:
-			//lint:ignore SA1019 a provider that misbehaves uses what nobody should
+			//lint:ignore SA1019 a provider that misbehaves uses what no provider should
 			a.UnsafeToUseLegacyTypeSystem = true
 		default:
 			return sc.cannot("claim the legacy type system")

@@ -112,7 +112,7 @@ func (r *rogue) GetFunctions(ctx context.Context, _ *tfprotov6.GetFunctionsReque
 }
 
 // functions are those of the schema, and one that is named after the label once there is one: as with
-// providers that wrap a program with functions of its own, nobody knows it before.
+// providers that wrap a program with functions of its own, it is not known before.
 func (r *rogue) functions() map[string]*tfprotov6.Function {
 	all := maps.Clone(r.schemas.functions)
 	if label := r.by(); label != "" {

@@ -337,7 +337,7 @@ func null(d *tfprotov6.DynamicValue) bool {
 
 var identityType = tftypes.Object{AttributeTypes: map[string]tftypes.Type{"id": text}}
 
-// identityOf makes the identity of an object, whatever is taken for its id.
+// identityOf makes the identity of an object from what is taken for its id.
 func identityOf(id any) (*tfprotov6.ResourceIdentityData, error) {
 	d, err := tfprotov6.NewDynamicValue(identityType, tftypes.NewValue(identityType, map[string]tftypes.Value{
 		"id": tftypes.NewValue(text, id),

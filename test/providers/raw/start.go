@@ -23,9 +23,9 @@ import (
 //	protocol:N    a handshake for protocol N of the provider
 //	core:N        a handshake for version N of the plugin protocol
 //	network       a handshake with a network that does not exist
-//	refuse        a handshake with an address where nobody listens
-//	babble        a handshake with an address where somebody speaks no gRPC
-//	mute          a handshake with an address where somebody says nothing
+//	refuse        a handshake with an address where no program listens
+//	babble        a handshake with an address where a program speaks no gRPC
+//	mute          a handshake with an address where a program says nothing
 func Start() {
 	how, arg, _ := strings.Cut(os.Getenv(EnvStart), ":")
 	switch how {
@@ -79,7 +79,7 @@ func forever() {
 	os.Exit(1)
 }
 
-// socket returns the path of a socket on which somebody listens that is no provider, or nobody at all.
+// socket returns the path of a socket on which a program listens that is no provider, or none at all.
 func socket(how string) string {
 	path := filepath.Join(os.TempDir(), fmt.Sprintf("rogue-%d.sock", os.Getpid()))
 	if how != "babble" && how != "mute" {

@@ -63,9 +63,18 @@ func (m Module) Copy(dir string) (string, error) {
 
 // Go runs the go command in a module that was copied.
 func Go(dir string, args ...string) error {
+	return command(dir, "-trimpath", args...)
+}
+
+// Build builds a program of ours, whose module is in dir, where path says.
+func Build(dir, pkg, path string) error {
+	return command(dir, "-mod=mod", "build", "-o", path, pkg)
+}
+
+func command(dir, flags string, args ...string) error {
 	cmd := exec.Command("go", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath", "GOWORK=off")
+	cmd.Env = append(os.Environ(), "GOFLAGS="+flags, "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
 	}

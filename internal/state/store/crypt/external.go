@@ -41,8 +41,8 @@ func (p program) ask(ctx context.Context, in, out any) error {
 	}
 	cmd := exec.CommandContext(ctx, p.command[0], p.command[1:]...)
 	cmd.Dir, cmd.Stdin, cmd.SysProcAttr = p.dir, bytes.NewReader(input), subprocess.Attributes()
-	var errs bytes.Buffer
-	cmd.Stderr = &limited{&errs, 4 << 10}
+	var errs subprocess.Beginning
+	cmd.Stderr = &errs
 	pipe, err := cmd.StdoutPipe()
 	if err == nil {
 		err = subprocess.Start(cmd)
@@ -77,18 +77,6 @@ func (p program) ask(ctx context.Context, in, out any) error {
 		return fmt.Errorf("the answer of the program %s is not what is expected", p.command[0])
 	}
 	return nil
-}
-
-// limited keeps the beginning of what is written.
-type limited struct {
-	to   *bytes.Buffer
-	most int
-}
-
-// Write implements io.Writer.
-func (l *limited) Write(b []byte) (int, error) {
-	l.to.Write(b[:max(0, min(len(b), l.most-l.to.Len()))])
-	return len(b), nil
 }
 
 // externalProvider has keys of a program.

@@ -1,4 +1,4 @@
-package config
+package style
 
 import (
 	"bytes"
@@ -18,9 +18,11 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
+var update = flag.Bool("update", false, "write what comes out into the golden file")
+
 // The cases of testdata/format.txtar are pairs of files NAME.in and NAME.out. Those whose name
 // begins with "ours-" come out differently here than in the peers.
-func formatCases(t *testing.T) map[string][2][]byte {
+func formatCases(t testing.TB) map[string][2][]byte {
 	t.Helper()
 	ar, err := txtar.ParseFile("testdata/format.txtar")
 	if err != nil {
@@ -46,7 +48,7 @@ func TestFormat(t *testing.T) {
 	}
 	for name, c := range formatCases(t) {
 		t.Run(name, func(t *testing.T) {
-			if d := cmp.Diff(string(c[1]), string(Format(c[0]))); d != "" {
+			if d := cmp.Diff(string(c[1]), string(formatted(c[0]))); d != "" {
 				t.Errorf("(-want +got)\n%s", d)
 			}
 			checkStable(t, c[0])
@@ -62,7 +64,7 @@ func updateFormat(t *testing.T) {
 	out := &txtar.Archive{Comment: ar.Comment}
 	for _, f := range ar.Files {
 		if name, ok := strings.CutSuffix(f.Name, ".in"); ok {
-			out.Files = append(out.Files, f, txtar.File{Name: name + ".out", Data: Format(f.Data)})
+			out.Files = append(out.Files, f, txtar.File{Name: name + ".out", Data: formatted(f.Data)})
 		}
 	}
 	if err := os.WriteFile("testdata/format.txtar", txtar.Format(out), 0o644); err != nil {
@@ -70,15 +72,36 @@ func updateFormat(t *testing.T) {
 	}
 }
 
+// The seeds are the cases, and the golden cases of package config.
+func FuzzFormat(f *testing.F) {
+	for _, c := range formatCases(f) {
+		f.Add(c[0])
+	}
+	names, err := filepath.Glob("../testdata/load/*.txtar")
+	if err != nil || len(names) == 0 {
+		f.Fatal(names, err)
+	}
+	for _, name := range names {
+		ar, err := txtar.ParseFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, file := range ar.Files {
+			f.Add(file.Data)
+		}
+	}
+	f.Fuzz(func(t *testing.T, text []byte) { checkStable(t, text) })
+}
+
 // checkStable holds that formatting twice is formatting once, and that what is valid stays so.
 func checkStable(t *testing.T, src []byte) {
 	t.Helper()
 	var bag diag.Bag
-	once, ok := FormatSource("x.tf", src, &bag)
+	once, ok := Format("x.tf", src, &bag)
 	if !ok {
 		return
 	}
-	twice, ok := FormatSource("x.tf", once, &bag)
+	twice, ok := Format("x.tf", once, &bag)
 	if !ok {
 		t.Errorf("formatting %q gives %q, which is not valid: %v", src, once, bag.List())
 	}
@@ -135,7 +158,7 @@ func TestFormatAsThePeerDoes(t *testing.T) {
 			t.Fatal(err)
 		}
 		// Where the peer's result changes when it is formatted again, ours is what that leads to.
-		if got := Format(text); !bytes.Equal(got, want) && !bytes.Equal(got, Format(want)) {
+		if got := formatted(text); !bytes.Equal(got, want) && !bytes.Equal(got, formatted(want)) {
 			t.Errorf("%q\n(-peer +ours)\n%s", text, cmp.Diff(string(want), string(got)))
 		}
 		checkStable(t, text)
@@ -357,8 +380,8 @@ func (s *scribe) object() {
 	s.b.WriteByte('}')
 }
 
-// Format is FormatSource of what can be parsed; anything else comes back as it is.
-func Format(src []byte) []byte {
-	out, _ := FormatSource("", src, &diag.Bag{})
+// formatted is a text in the canonical style, if it can be parsed; anything else comes back as it is.
+func formatted(src []byte) []byte {
+	out, _ := Format("", src, &diag.Bag{})
 	return out
 }

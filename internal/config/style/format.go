@@ -1,4 +1,4 @@
-package config
+package style
 
 import (
 	"bytes"
@@ -7,34 +7,25 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/lethe-iac/lethe/internal/syntax"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// The canonical style is that of the HCL library for spaces and alignment, and besides that takes
-// back what very old versions of the language asked for: labels without quotes get them, an
-// argument that is nothing but one interpolation becomes the expression in it, and the types of
-// variables lose their quotes. Such a change is an edit of the text; afterwards the text is laid
-// out as a whole.
-//
-// The layout is that of Terraform and OpenTofu byte for byte wherever their own result is stable. Where theirs changes
-// again when it is formatted once more, or is not valid any more (a comment at the end of what
-// stood in an interpolation), the result here is the one that stays.
-
 // maxRounds is how often a text is formatted until it stays as it is. The first round almost always
 // does everything, and the second one finds that out.
 const maxRounds = 4
 
-// FormatSource lays a text in native syntax out in the canonical style. What cannot be parsed comes back
+// Format lays a text in native syntax out in the canonical style. What cannot be parsed comes back
 // as it is: that is reported, and the result false.
-func FormatSource(name string, src []byte, bag *diag.Bag) ([]byte, bool) {
+func Format(name string, src []byte, bag *diag.Bag) ([]byte, bool) {
 	l := limits.Limits{}.Filled()
 	for range maxRounds {
 		body, ds, p := syntax.Parse(src, name, l)
 		if p.Kind != syntax.None {
-			bag.Add(problem(p, name, src, l))
+			bag.Add(config.Refused(p, name, src, l))
 			return src, false
 		}
 		if !bag.HCL(ds) {

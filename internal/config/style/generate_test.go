@@ -1,4 +1,4 @@
-package config
+package style
 
 import (
 	"testing"
@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -65,7 +66,7 @@ func TestGenerate(t *testing.T) {
 		"timeouts":       cty.NullVal(cty.Object(map[string]cty.Type{"create": cty.String})),
 	})
 	got := Generate(Generation{
-		Type: "cloud_server", Name: "web", ID: `i-"1"`, Provider: ProviderName{Local: "cloud", Alias: "eu"},
+		Type: "cloud_server", Name: "web", ID: `i-"1"`, Provider: config.ProviderName{Local: "cloud", Alias: "eu"},
 		Schema: block, Value: value,
 		Omit: func(p cty.Path) bool { return len(p) == 1 && p[0] == cty.GetAttrStep{Name: "objection"} },
 	})
@@ -118,17 +119,17 @@ resource "cloud_server" "web" {
 	if _, ds := hclsyntax.ParseConfig([]byte(got), "x.tf", hcl.InitialPos); ds.HasErrors() {
 		t.Error(ds)
 	}
-	if d := cmp.Diff(got, string(Format([]byte(got)))); d != "" {
+	if d := cmp.Diff(got, string(formatted([]byte(got)))); d != "" {
 		t.Errorf("not in canonical style: %s", d)
 	}
 }
 
 func TestGenerateSmallest(t *testing.T) {
-	got := Generate(Generation{Type: "a_b", Name: "c", Provider: ProviderName{Local: "a"}, Schema: &schema.Block{}, Value: cty.EmptyObjectVal})
+	got := Generate(Generation{Type: "a_b", Name: "c", Provider: config.ProviderName{Local: "a"}, Schema: &schema.Block{}, Value: cty.EmptyObjectVal})
 	if got != "resource \"a_b\" \"c\" {\n}\n" {
 		t.Errorf("%q", got)
 	}
-	got = Generate(Generation{Type: "a_b", Name: "c", Provider: ProviderName{Local: "x"}, Schema: &schema.Block{}, Value: cty.EmptyObjectVal})
+	got = Generate(Generation{Type: "a_b", Name: "c", Provider: config.ProviderName{Local: "x"}, Schema: &schema.Block{}, Value: cty.EmptyObjectVal})
 	if got != "resource \"a_b\" \"c\" {\n  provider = x\n}\n" {
 		t.Errorf("%q", got)
 	}

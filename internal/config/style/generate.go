@@ -1,10 +1,12 @@
-package config
+package style
 
 import (
 	"fmt"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/syntax"
@@ -15,10 +17,10 @@ import (
 // Generation is an object that has no configuration yet, to write one for.
 type Generation struct {
 	Type, Name string
-	ID         string        // what it was imported by, for the comment; may be empty
-	Provider   ProviderName  // where the type does not imply it; zero: it does
-	Schema     *schema.Block // of the resource type
-	Value      cty.Value     // as the provider read it: an object of the schema, without marks
+	ID         string              // what it was imported by, for the comment; may be empty
+	Provider   config.ProviderName // where the type does not imply it; zero: it does
+	Schema     *schema.Block       // of the resource type
+	Value      cty.Value           // as the provider read it: an object of the schema, without marks
 	// Omit says what is left out although it could be written: what the provider has objected to,
 	// because it may not be combined with something else. nil: nothing.
 	Omit func(cty.Path) bool
@@ -34,10 +36,10 @@ type Generation struct {
 func Generate(g Generation) string {
 	w := &writer{omit: g.Omit}
 	if g.ID != "" {
-		w.line("# __generated__ by Lethe from %s", quoted(g.ID))
+		w.line("# __generated__ by Lethe from %s", config.Quoted(g.ID))
 	}
-	w.line("resource %s %s {", quoted(g.Type), quoted(g.Name))
-	if g.Provider.Local != "" && (g.Provider.Alias != "" || g.Provider.Local != impliedProvider(g.Type)) {
+	w.line("resource %s %s {", config.Quoted(g.Type), config.Quoted(g.Name))
+	if g.Provider.Local != "" && (g.Provider.Alias != "" || g.Provider.Local != config.ImpliedProvider(g.Type)) {
 		w.line("provider = %s", g.Provider)
 	}
 	w.body(g.Schema, g.Value, nil)
@@ -74,9 +76,6 @@ type writer struct {
 }
 
 func (w *writer) line(format string, a ...any) { fmt.Fprintf(&w.b, format+"\n", a...) }
-
-// quoted is a string literal of the language.
-func quoted(s string) string { return string(hclwrite.TokensForValue(cty.StringVal(s)).Bytes()) }
 
 func (w *writer) body(b *schema.Block, v cty.Value, at cty.Path) {
 	for _, a := range b.Attrs {
@@ -198,7 +197,7 @@ func (w *writer) blocks(n *schema.Nested, v cty.Value, path cty.Path) {
 	for k, e := range v.Elements() {
 		label := ""
 		if n.Nesting == schema.Map {
-			label = " " + quoted(k.AsString())
+			label = " " + config.Quoted(k.AsString())
 		}
 		w.block(n, label, e, append(path[:len(path):len(path)], cty.IndexStep{Key: k}), true)
 	}
@@ -215,10 +214,10 @@ func (w *writer) block(n *schema.Nested, label string, v cty.Value, path cty.Pat
 
 // key is how a key of an object or map is written.
 func key(s string) string {
-	if validName(s) {
+	if hclsyntax.ValidIdentifier(s) {
 		return s
 	}
-	return quoted(s)
+	return config.Quoted(s)
 }
 
 // expression writes a known value as an expression.
@@ -284,7 +283,7 @@ func stringExpression(b *strings.Builder, s string) {
 			return
 		}
 	}
-	b.WriteString(quoted(s))
+	b.WriteString(config.Quoted(s))
 }
 
 func fromJSON(text string) (cty.Value, bool) {
