@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -234,7 +235,7 @@ func (c *conn) Invoke(ctx context.Context, method string, asked, answer any, opt
 		return c.own.Invoke(ctx, method, asked, answer)
 	}
 	r := request{provider: c.number, method: method}
-	var body [][]byte
+	var note, body [][]byte
 	size := 0
 	if m, ok := asked.(proto.Message); ok {
 		var err error
@@ -248,7 +249,7 @@ func (c *conn) Invoke(ctx context.Context, method string, asked, answer any, opt
 	}
 	for _, o := range options {
 		if n, ok := o.(wire.Noted); ok && n.Rest != nil {
-			r.op, r.note = journal.Op(n.Call), n.Rest()
+			r.op, note = journal.Op(n.Call), n.Rest()
 		}
 	}
 	if err := ctx.Err(); err != nil {
@@ -258,7 +259,7 @@ func (c *conn) Invoke(ctx context.Context, method string, asked, answer any, opt
 	if err != nil {
 		return err
 	}
-	c.keeper.link.send(callFrame, number, append([][]byte{r.head(), r.note}, body...)...)
+	c.keeper.link.send(callFrame, number, slices.Concat([][]byte{r.head(length(note))}, note, body)...)
 	got, err := c.keeper.await(ctx, number, w)
 	if err != nil {
 		return err
