@@ -186,8 +186,8 @@ type ApplyRequest struct {
 // Note goes with a call that changes or opens something to a process that makes it for this one, if there is such a
 // process: so that it can record the outcome should this one be lost. The zero value says that there is no record.
 type Note struct {
-	Call uint64        // its number in the journal
-	Rest func() []byte // of a change: what its record needs and the answer has not; of an opening: its address
+	Call uint64          // its number in the journal
+	Rest func() [][]byte // in parts. Of a change: what its record needs and the answer has not; of an opening: its address
 }
 
 // ApplyResponse is what there is afterwards, also when the call failed. A zero State means that

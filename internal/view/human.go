@@ -183,8 +183,7 @@ func (h *Human) Plan(p *plan.Plan, o PlanOptions) {
 	if h.live != nil && h.live.refreshed > 0 {
 		h.line(fmt.Sprintf("Refreshed %s.", diag.Counted(h.live.refreshed, "object", "objects")))
 	}
-	t := &planText{w: writerFunc(func(s string) { h.write(h.out, s) }), o: h.o, p: p, objects: newObjects(o.Schemas)}
-	t.write()
+	newPlanText(writerFunc(func(s string) { h.write(h.out, s) }), p, o.Schemas, h.o).write()
 	if !o.Applying && !p.Errored && (o.Saved != "" || p.Applyable()) {
 		h.closing = h.next(o.Saved)
 	}

@@ -15,16 +15,19 @@ import (
 
 // PlanText writes a whole plan for people, as `show` does with a saved one.
 func PlanText(w io.Writer, p *plan.Plan, s provider.Lookup, o Options) {
-	t := &planText{w: w, o: o, p: p, objects: newObjects(s)}
-	t.write()
+	newPlanText(w, p, s, o).write()
 }
 
-// planText writes a plan change by change, so that its size does not matter.
+// planText writes a plan as it goes, so that its size does not matter.
 type planText struct {
 	*objects
-	w io.Writer
+	w *bufio.Writer
 	o Options
 	p *plan.Plan
+}
+
+func newPlanText(w io.Writer, p *plan.Plan, s provider.Lookup, o Options) *planText {
+	return &planText{w: bufio.NewWriterSize(w, 32<<10), o: o, p: p, objects: newObjects(s)} // a change is a few hundred bytes
 }
 
 func (t *planText) print(format string, a ...any) { fmt.Fprintf(t.w, format, a...) }
@@ -35,9 +38,7 @@ func (o Options) rule() string {
 }
 
 func (t *planText) write() {
-	b := bufio.NewWriterSize(t.w, 32<<10) // a change is a few hundred bytes
-	defer b.Flush()
-	t.w = b
+	defer t.w.Flush()
 	changes := slices.DeleteFunc(ordered(t.p.Changes), func(c *plan.Change) bool { return !shown(c) })
 	outputs := changedOutputs(t.p)
 	drifted := t.drift()
@@ -82,9 +83,8 @@ func (t *planText) changes(changes []*plan.Change) {
 		t.print("\n%s will perform the following actions:\n\n", t.o.product())
 	}
 	for _, c := range changes {
-		r := renderer{o: t.o}
+		r := renderer{Writer: t.w, o: t.o}
 		r.change(c, t.diff(c, all, t.o), false)
-		io.WriteString(t.w, r.String())
 	}
 	t.print("%s %s\n", t.o.paint("Plan:", bold), count(t.p).text())
 	t.leases()
@@ -151,9 +151,8 @@ func (t *planText) outputs(outs []*plan.OutputChange, alone bool) {
 		n.names = append(n.names, attrName(o.Name))
 		n.kids = append(n.kids, outputNode(d, o))
 	}
-	r := renderer{o: t.o}
+	r := renderer{Writer: t.w, o: t.o}
 	r.parts(n, renderOptions{depth: -1, suffix: true})
-	io.WriteString(t.w, r.String())
 	if alone && !t.p.Errored {
 		t.print("\nYou can apply this plan to save these new output values to the %s\nstate, without changing any real infrastructure.\n", t.o.product())
 	}
@@ -213,9 +212,8 @@ func (t *planText) drift() bool {
 			t.driftTitle()
 			any = true
 		}
-		r := renderer{o: t.o}
+		r := renderer{Writer: t.w, o: t.o}
 		r.change(c, n, true)
-		io.WriteString(t.w, r.String())
 	}
 	if any {
 		t.driftEnd()

@@ -77,7 +77,7 @@ func (r *renderer) atom(v *docValue) {
 	case v == nil || v.kind == vNull:
 		r.WriteString(r.o.paint("null", dim))
 	case v.kind == vString:
-		r.WriteString(quote(r.o.scrub(v.text)))
+		r.quoted(r.o.scrub(v.text))
 	default:
 		r.WriteString(v.text)
 	}

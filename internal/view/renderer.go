@@ -1,13 +1,14 @@
 package view
 
 import (
+	"bufio"
 	"strconv"
-	"strings"
+	"unicode/utf8"
 )
 
-// renderer writes nodes as text.
+// renderer writes nodes as text, as it goes: a value may have 70 MB.
 type renderer struct {
-	strings.Builder
+	*bufio.Writer
 	o     Options
 	plain bool // no symbols: an object as it is
 }
@@ -57,6 +58,27 @@ func (r *renderer) closeIndent(depth int) {
 		depth++
 	}
 	r.indent(depth)
+}
+
+// piece is how much of a string is quoted at once.
+const piece = 16 << 10
+
+// quoted writes a string as quote spells it, piece by piece.
+func (r *renderer) quoted(s string) {
+	r.WriteByte('"')
+	for len(s) > 0 {
+		n := min(len(s), piece)
+		for back := range utf8.UTFMax { // no character is in two pieces
+			if n == len(s) || utf8.RuneStart(s[n-back]) {
+				n -= back
+				break
+			}
+		}
+		text := strconv.AppendQuote(r.AvailableBuffer(), s[:n])
+		r.Write(text[1 : len(text)-1])
+		s = s[n:]
+	}
+	r.WriteByte('"')
 }
 
 // arrow stands between what was and what will be.

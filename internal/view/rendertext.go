@@ -17,7 +17,7 @@ func (r *renderer) lines(n *node, h renderOptions, tail string) {
 		if n.act == drop {
 			text = b
 		}
-		for _, l := range strings.Split(text, "\n") {
+		for l := range strings.SplitSeq(text, "\n") {
 			r.line(in, same, l)
 		}
 	} else {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"bufio"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -73,10 +74,28 @@ func FuzzText(f *testing.F) {
 				t.Fatalf("%q and %q: %v", b, a, n.act)
 			}
 			for _, plain := range []bool{true, false} {
-				r := renderer{plain: plain}
+				var text strings.Builder
+				r := renderer{Writer: bufio.NewWriter(&text), plain: plain}
 				r.attribute("x", 0, n, renderOptions{suffix: true}, "")
-				checkSafe(t, r.String())
+				r.Flush()
+				checkSafe(t, text.String())
 			}
 		}
 	})
+}
+
+// What is quoted in pieces is quoted as in one, wherever a piece ends.
+func TestQuoted(t *testing.T) {
+	for _, end := range []string{"a", "é", "世", "\U0001f600", "\xff", "\x80\x80\x80\x80\x80", "\U0001f600\x80\x80\x80\x80\x80", "\xf0\x9f\x98", "\"\n\x00\u202e"} {
+		for before := piece - 10; before <= piece+1; before++ {
+			s := strings.Repeat("x", before) + end + strings.Repeat(end, piece/2)
+			var text strings.Builder
+			r := renderer{Writer: bufio.NewWriter(&text)}
+			r.quoted(s)
+			r.Flush()
+			if text.String() != quote(s) {
+				t.Fatalf("%q after %d bytes is spelled otherwise", end, before)
+			}
+		}
+	}
 }

@@ -69,7 +69,7 @@ func (d *StateDifference) Text(w io.Writer, sch provider.Lookup, o Options) erro
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		b.WriteString(x.difference(diff, o))
+		x.difference(b, diff, o)
 	}
 	t := &planText{w: b, o: o, p: &plan.Plan{Outputs: d.outputChanges()}}
 	t.outputs(t.p.Outputs, false)
@@ -85,8 +85,8 @@ func (d *StateDifference) Text(w io.Writer, sch provider.Lookup, o Options) erro
 	return b.Flush()
 }
 
-// difference is one object as a change is shown.
-func (x *objects) difference(d state.Difference, o Options) string {
+// difference writes one object as a change is shown.
+func (x *objects) difference(b *bufio.Writer, d state.Difference, o Options) {
 	e := d.After
 	if e == nil {
 		e = d.Before
@@ -96,7 +96,7 @@ func (x *objects) difference(d state.Difference, o Options) string {
 		Object: d.Object, Action: a, Provider: e.Provider,
 		Before: x.stored(d.Before, d.Object.Instance), After: x.stored(d.After, d.Object.Instance),
 	}, all, o)
-	r := renderer{o: o}
+	r := renderer{Writer: b, o: o}
 	r.WriteString(o.paint("  # "+EscapeLine(d.Object.String()), bold) + " was " + word + "\n")
 	if a == plan.Update {
 		switch {
@@ -108,10 +108,9 @@ func (x *objects) difference(d state.Difference, o Options) string {
 			r.WriteString("  # (only what is kept besides its attributes)\n")
 		}
 	}
-	fmt.Fprintf(&r, "%s %s %s %s {\n", o.actionSymbol(a), d.Object.Mode.Block(), quote(d.Object.Type), quote(d.Object.Name))
+	fmt.Fprintf(r, "%s %s %s %s {\n", o.actionSymbol(a), d.Object.Mode.Block(), quote(d.Object.Type), quote(d.Object.Name))
 	r.block(n, renderOptions{suffix: true})
 	r.WriteString("    }\n")
-	return r.String()
 }
 
 // outputChanges are the outputs that differ, as a plan has them.

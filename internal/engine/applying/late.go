@@ -18,17 +18,23 @@ import (
 
 // noted gives what goes with a call, for another process that makes its record should this one be lost: what the
 // record needs and the answer has not. It is objects as journals have them, one after the other: the entry, as far as
-// it is known before the answer; what was there, "gone" for nothing; and the deposed object that is current again if a
-// create comes to nothing, if there is one.
+// it is known before the answer; what was there, "gone" for nothing; its attributes, which may be long and are not
+// copied; and the deposed object that is current again if a create comes to nothing, if there is one.
 func (x *step) noted(op journal.Op, o addr.Object, stored, prior *state.Entry, old addr.Object) provider.Note {
-	return provider.Note{Call: uint64(op), Rest: func() []byte {
+	return provider.Note{Call: uint64(op), Rest: func() [][]byte {
 		stored.Attrs = []byte("{}")
 		note := state.AppendObject(nil, o, x.a.hosts.Hosted(o, stored))
-		note = state.AppendObject(note, o, prior)
-		if old != (addr.Object{}) {
-			note = state.AppendObject(note, old, x.a.entry(old))
+		was, attrs := prior, stored.Attrs
+		if prior != nil && prior.Attrs != nil {
+			bare := *prior
+			bare.Attrs = stored.Attrs
+			was, attrs = &bare, prior.Attrs
 		}
-		return note
+		note = state.AppendObject(note, o, was)
+		if old == (addr.Object{}) {
+			return [][]byte{note, attrs}
+		}
+		return [][]byte{note, attrs, state.AppendObject(nil, old, x.a.entry(old))}
 	}}
 }
 
@@ -51,7 +57,7 @@ func (l Late) Record(ctx context.Context, noted, request, answer []byte) (change
 		note = append(note, object)
 	}
 	call, bad := wire.ReadChange(request, answer)
-	if len(note) < 2 || bad != nil {
+	if len(note) < 3 || bad != nil {
 		return nil, false
 	}
 	var p state.ObjectParser
@@ -63,16 +69,19 @@ func (l Late) Record(ctx context.Context, noted, request, answer []byte) (change
 	if err != nil {
 		return nil, false
 	}
+	if prior != nil && prior.Attrs != nil {
+		prior.Attrs = note[2]
+	}
 	t, ok := l.tools(ctx, o, call.Request.Type)
 	if !ok {
 		return nil, false
 	}
 	t.Type.Meta = call.Request.Meta
 	entry, ok := t.Late(ctx, call.Request, call.Response, call.Diags, stored, prior)
-	if entry != nil || len(note) == 2 {
+	if entry != nil || len(note) == 3 {
 		return []journal.Change{{Object: o, Entry: entry}}, ok
 	}
-	old, before, err := p.Parse(note[2])
+	old, before, err := p.Parse(note[3])
 	return restored(o, old, before), ok && err == nil
 }
 

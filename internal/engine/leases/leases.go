@@ -253,7 +253,7 @@ func (l *Leases) opening(bag *diag.Bag, inst addr.Instance, t *object.Tools) (ov
 			return nil, false
 		}
 		over = func() { l.o.Journal.Over(op) }
-		t.Note = provider.Note{Call: uint64(op), Rest: func() []byte { return []byte(inst.Current().String()) }}
+		t.Note = provider.Note{Call: uint64(op), Rest: func() [][]byte { return [][]byte{[]byte(inst.Current().String())} }}
 	}
 	l.o.InFlight(inst.Current(), true)
 	return over, true

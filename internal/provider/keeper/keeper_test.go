@@ -135,7 +135,7 @@ func (w *world) intend(name string) journal.Op {
 }
 
 func (w *world) apply(op journal.Op, name string) provider.Diags {
-	note := provider.Note{Call: uint64(op), Rest: func() []byte { return []byte(name) }}
+	note := provider.Note{Call: uint64(op), Rest: func() [][]byte { return [][]byte{[]byte(name)} }}
 	_, ds := w.provider.Apply(context.Background(), provider.ApplyRequest{Type: "x", Planned: provider.Dynamic{Msgpack: []byte{0x80}}, Note: note})
 	return ds
 }
@@ -147,7 +147,7 @@ func (w *world) open(name string) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	note := provider.Note{Call: uint64(op), Rest: func() []byte { return []byte(o.String()) }}
+	note := provider.Note{Call: uint64(op), Rest: func() [][]byte { return [][]byte{[]byte(o.String())} }}
 	if _, ds := w.provider.Open(context.Background(), provider.OpenRequest{Type: name, Note: note}); ds.HasErrors() {
 		w.t.Fatal(ds)
 	}
@@ -365,7 +365,7 @@ func TestNoProcess(t *testing.T) {
 // Requests are read as they were written, and no bytes are too few.
 func FuzzRequest(f *testing.F) {
 	r := request{provider: 7, op: 9, method: "/tfplugin6.Provider/ReadResource", note: []byte("note"), body: []byte("body")}
-	whole := func(r request) string { return string(r.head()) + string(r.note) + string(r.body) }
+	whole := func(r request) string { return string(r.head(len(r.note))) + string(r.note) + string(r.body) }
 	f.Add([]byte(whole(r)))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, ok := readRequest(data)

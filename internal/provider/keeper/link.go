@@ -57,13 +57,13 @@ type request struct {
 
 const requestHead = 4 + 8 + 1 + 4
 
-// head is what comes before the note.
-func (r *request) head() []byte {
+// head is what comes before the note, which has so many bytes.
+func (r *request) head(note int) []byte {
 	b := make([]byte, 0, requestHead+len(r.method))
 	b = binary.LittleEndian.AppendUint32(b, r.provider)
 	b = binary.LittleEndian.AppendUint64(b, uint64(r.op))
 	b = append(b, byte(len(r.method)))
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(r.note)))
+	b = binary.LittleEndian.AppendUint32(b, uint32(note))
 	return append(b, r.method...)
 }
 
@@ -110,11 +110,7 @@ func (l *link) queue(k kind, number uint32, parts ...[]byte) {
 }
 
 func (l *link) add(k kind, number uint32, parts [][]byte) {
-	size := headSize - 4
-	for _, p := range parts {
-		size += len(p)
-	}
-	l.out = binary.LittleEndian.AppendUint32(l.out, uint32(size))
+	l.out = binary.LittleEndian.AppendUint32(l.out, uint32(headSize-4+length(parts)))
 	l.out = append(l.out, byte(k))
 	l.out = binary.LittleEndian.AppendUint32(l.out, number)
 	for _, p := range parts {
@@ -124,6 +120,13 @@ func (l *link) add(k kind, number uint32, parts [][]byte) {
 		}
 		l.full, l.out = append(l.full, l.out, p), nil
 	}
+}
+
+func length(parts [][]byte) (n int) {
+	for _, p := range parts {
+		n += len(p)
+	}
+	return n
 }
 
 // flush writes what is in full and out, unless another caller does already. The caller holds the lock, which is not held while

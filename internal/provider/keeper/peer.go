@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -234,18 +235,21 @@ func (c *conn) Invoke(ctx context.Context, method string, asked, answer any, opt
 		return c.own.Invoke(ctx, method, asked, answer)
 	}
 	r := request{provider: c.number, method: method}
+	var note, body [][]byte
+	size := 0
 	if m, ok := asked.(proto.Message); ok {
 		var err error
-		if r.body, err = proto.Marshal(m); err != nil {
+		if body, err = rpc.Pieces(m); err != nil {
 			return status.Errorf(codes.Internal, "grpc: error while marshaling: %v", err)
 		}
+		size = proto.Size(m)
 	}
-	if len(r.body) > wire.MaxMessage {
-		return status.Errorf(codes.ResourceExhausted, "trying to send message larger than max (%d vs. %d)", len(r.body), wire.MaxMessage)
+	if size > wire.MaxMessage {
+		return status.Errorf(codes.ResourceExhausted, "trying to send message larger than max (%d vs. %d)", size, wire.MaxMessage)
 	}
 	for _, o := range options {
 		if n, ok := o.(wire.Noted); ok && n.Rest != nil {
-			r.op, r.note = journal.Op(n.Call), n.Rest()
+			r.op, note = journal.Op(n.Call), n.Rest()
 		}
 	}
 	if err := ctx.Err(); err != nil {
@@ -255,14 +259,14 @@ func (c *conn) Invoke(ctx context.Context, method string, asked, answer any, opt
 	if err != nil {
 		return err
 	}
-	c.keeper.link.send(callFrame, number, r.head(), r.note, r.body)
+	c.keeper.link.send(callFrame, number, slices.Concat([][]byte{r.head(length(note))}, note, body)...)
 	got, err := c.keeper.await(ctx, number, w)
 	if err != nil {
 		return err
 	}
 	switch out := answer.(type) {
 	case proto.Message:
-		if err := proto.Unmarshal(got, out); err != nil {
+		if err := rpc.Unmarshal(got, out); err != nil {
 			return status.Errorf(codes.Internal, "grpc: failed to unmarshal the received message: %v", err)
 		}
 	case *[]byte:

@@ -29,8 +29,7 @@ func (c *Conn) Invoke(ctx context.Context, method string, request, answer any, _
 	defer s.free()
 	switch out := answer.(type) {
 	case proto.Message:
-		proto.Reset(out)
-		if err := unmarshal(s.answer[prefix:], out.ProtoReflect(), inside); err != nil {
+		if err := Unmarshal(s.answer[prefix:], out); err != nil {
 			return status.Errorf(codes.Internal, "grpc: failed to unmarshal the received message: %v", err)
 		}
 	case *[]byte:

@@ -15,7 +15,16 @@ const large = 1 << 20
 // inside is how many messages inside each other are looked through.
 const inside = 3
 
-// pieces encodes a message that has n bytes. Those of its bytes that are many are pieces of their own.
+// Pieces encodes a message. Those of its bytes that are many are pieces of their own, and stay where they are.
+func Pieces(m proto.Message) ([][]byte, error) {
+	if proto.Size(m) >= large {
+		return pieces(m.ProtoReflect(), inside)
+	}
+	b, err := proto.Marshal(m)
+	return [][]byte{b}, err
+}
+
+// pieces is Pieces of a message that is large.
 func pieces(m protoreflect.Message, depth int) ([][]byte, error) {
 	small := m.Type().New()
 	small.SetUnknown(m.GetUnknown())
@@ -56,7 +65,12 @@ func total(pieces [][]byte) int {
 	return n
 }
 
-// unmarshal reads a message, whose bytes may be those of b then.
+// Unmarshal reads a message, whose bytes may be those of b then.
+func Unmarshal(b []byte, m proto.Message) error {
+	proto.Reset(m)
+	return unmarshal(b, m.ProtoReflect(), inside)
+}
+
 func unmarshal(b []byte, m protoreflect.Message, depth int) error {
 	if len(b) < large || depth == 0 {
 		return proto.UnmarshalOptions{Merge: true}.Unmarshal(b, m.Interface())
