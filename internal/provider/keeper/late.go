@@ -27,9 +27,10 @@ type Lates func(p provider.Provider, secrets *secret.Set) Late
 
 // running is the journal that a run has begun; a path of "" says that it has ended it.
 type running struct {
-	Path string
-	Key  []byte        // see journal.Writer
-	Hand *store.Handed `json:",omitempty"` // how all of it gets into the store of the state; nil: it does not
+	Path    string
+	Key     []byte        // see journal.Writer
+	Hand    *store.Handed `json:",omitempty"` // how all of it gets into the store of the state; nil: it does not
+	Earlier bool          // there are calls of an earlier run in it
 }
 
 // told is a string that is secret.
@@ -54,6 +55,7 @@ type ledger struct {
 	path    string
 	key     []byte
 	hand    *store.Handed
+	earlier bool
 	secrets []told
 	asked   map[journal.Op]bool // calls that were made, and leases that were asked for
 	changes []change            // that the engine has not recorded yet, in the order of their answers
@@ -69,7 +71,7 @@ func (l *ledger) begin(r running) {
 	}
 	if r.Path != "" {
 		if f, err := journal.Share(disk.OS, r.Path); err == nil {
-			l.file, l.path, l.key, l.hand, l.asked, l.changes = f, r.Path, r.Key, r.Hand, map[journal.Op]bool{}, nil
+			l.file, l.path, l.key, l.hand, l.earlier, l.asked, l.changes = f, r.Path, r.Key, r.Hand, r.Earlier, map[journal.Op]bool{}, nil
 		}
 	}
 }
@@ -124,7 +126,7 @@ func (l *ledger) record(ctx context.Context, open []*lease) *journal.Resumed {
 			r.Later(func(error) {}, c.op, changed...)
 		}
 	}
-	if r.Header.Keeper == os.Getpid() { // else there was another keeper before this one
+	if r.Header.Keeper == os.Getpid() && !l.earlier { // else there was another keeper before this one
 		l.withdraw(r)
 	}
 	return r
