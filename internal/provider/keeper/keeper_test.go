@@ -136,7 +136,7 @@ func (w *world) intend(name string) journal.Op {
 
 func (w *world) apply(op journal.Op, name string) provider.Diags {
 	note := provider.Note{Call: uint64(op), Rest: func() []byte { return []byte(name) }}
-	_, ds := w.provider.Apply(context.Background(), provider.ApplyRequest{Type: "x", Planned: provider.Dynamic{Msgpack: []byte{0x80}}, Note: note})
+	_, ds := w.provider.Apply(context.Background(), provider.ApplyRequest{Type: "x", Planned: provider.Dynamic{Msgpack: []byte{0x80}}, Private: []byte(name), Note: note})
 	return ds
 }
 
@@ -253,6 +253,52 @@ func TestRecords(t *testing.T) {
 	r := w.recovered()
 	if !slices.Equal(w.asked, []string{"b"}) || len(r.Unknown) != 1 || r.Unknown[0].Object != object("b") || r.Snapshot.Len() != 1 {
 		t.Errorf("asked for %v, unknown %v, %d objects", w.asked, r.Unknown, r.Snapshot.Len())
+	}
+}
+
+// What is answered is recorded while other calls go on: the keeper may be lost, too, or the provider.
+func TestRecordsAtOnce(t *testing.T) {
+	w := newWorld(t)
+	first, second := make(chan struct{}), make(chan struct{})
+	w.fake.OnApply = func(_ context.Context, r provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
+		if <-first; string(r.Private) == "b" {
+			<-second
+		}
+		return provider.ApplyResponse{State: r.Planned}, nil
+	}
+	go w.apply(w.intend("a"), "a")
+	go w.apply(w.intend("b"), "b")
+	for w.fake.Count("Apply x") < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	w.lose()
+	close(first)
+	for there := false; !there; time.Sleep(time.Millisecond) {
+		r, err := journal.Recover(disk.OS, w.path, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		there = r.Snapshot.Get(object("a")) != nil && len(r.Unknown) == 1
+	}
+	close(second)
+	if r := w.recovered(); len(r.Unknown) > 0 || r.Snapshot.Len() != 2 {
+		t.Errorf("unknown %v, %d objects", r.Unknown, r.Snapshot.Len())
+	}
+}
+
+// ignorant is late where a provider has crashed, and cannot say what is in its answers.
+type ignorant struct{ late }
+
+func (ignorant) Learn(context.Context, []byte, []byte) bool { return false }
+
+// What a provider had opened that has crashed keeps nothing from being recorded that another process has made.
+func TestRecordsWithoutCrashed(t *testing.T) {
+	l := ledger{late: func(_ provider.Provider, s *secret.Set) Late { return ignorant{late{&world{}, s}} }}
+	crashed, good := &served{asked: &providertest.Fake{}}, &served{asked: &providertest.Fake{}}
+	for p, want := range map[*served]bool{good: true, crashed: false} {
+		if _, ok := l.made(context.Background(), change{p, &request{note: []byte("a")}, nil}, []*lease{{provider: crashed}}); ok != want {
+			t.Errorf("recorded: %v", ok)
+		}
 	}
 }
 

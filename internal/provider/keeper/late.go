@@ -106,8 +106,8 @@ func (l *ledger) recorded(op journal.Op) {
 	l.changes = slices.DeleteFunc(l.changes, func(c change) bool { return c.op == op })
 }
 
-// record records what the engine has not, and gives the journal, nil if there is none.
-func (l *ledger) record(ctx context.Context, open []*lease) *journal.Resumed {
+// resume goes on with the journal; nil if there is none.
+func (l *ledger) resume() *journal.Resumed {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.file == nil {
@@ -118,6 +118,20 @@ func (l *ledger) record(ctx context.Context, open []*lease) *journal.Resumed {
 		l.file.Close()
 		return nil
 	}
+	if r.Header.Keeper == os.Getpid() && !l.earlier { // else there was another keeper before this one
+		l.withdraw(r)
+	}
+	return r
+}
+
+// record records what was answered and the engine has not recorded. What is known is not to be lost with a provider, or a
+// keeper, that is lost while other calls go on.
+func (l *ledger) record(ctx context.Context, r *journal.Resumed, open []*lease) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r == nil {
+		return
+	}
 	for _, c := range l.changes {
 		if _, is := r.Open[c.op]; !is {
 			continue // the engine was lost before it could say that it is recorded
@@ -126,10 +140,7 @@ func (l *ledger) record(ctx context.Context, open []*lease) *journal.Resumed {
 			r.Later(func(error) {}, c.op, changed...)
 		}
 	}
-	if r.Header.Keeper == os.Getpid() && !l.earlier { // else there was another keeper before this one
-		l.withdraw(r)
-	}
-	return r
+	l.changes = nil
 }
 
 // withdraw records of calls that were announced and never made that they came to nothing. Those to built-in providers
@@ -147,14 +158,14 @@ func (l *ledger) withdraw(r *journal.Resumed) {
 }
 
 // made says what a call has changed. What was opened and is still open may have taught the provider secrets of which
-// the engine had no time to tell.
+// the engine had no time to tell; another process learned none that was not told before.
 func (l *ledger) made(ctx context.Context, c change, open []*lease) ([]journal.Change, bool) {
 	secrets := &secret.Set{}
 	for _, t := range l.secrets {
 		secrets.Add(string(t.Text), t.Origin)
 	}
 	for _, o := range open {
-		if !l.late(o.provider.client(), secrets).Learn(ctx, o.opened[0], o.opened[1]) {
+		if !l.late(o.provider.client(), secrets).Learn(ctx, o.opened[0], o.opened[1]) && o.provider == c.provider {
 			return nil, false
 		}
 	}
