@@ -184,6 +184,51 @@ func (p *process) resolve(t *testing.T, named string) {
 	}
 }
 
+// TestKilledTest kills a test and its keeper. The next one names what exists, and what was under way.
+func TestKilledTest(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, lease+`
+variable "name" { default = "a" }
+variable "rule" { default = "" }
+resource "playground_secret" "s" {
+  name      = var.name
+  secret_wo = ephemeral.playground_lease.l.token
+}
+resource "rogue_thing" "a" {
+  name       = var.name
+  misbehave  = var.rule
+  depends_on = [playground_secret.s]
+  secret_wo  = ephemeral.playground_lease.l.token
+}
+`)
+	p.write("a.tftest.hcl", "run \"a\" {}\n")
+	s := p.start("test", "-var=rule=Apply=hang")
+	p.seen("ApplyResourceChange", "rogue_thing", `"phase":"begin"`)
+	keeper := s.keeper(t)
+	s.cmd.Process.Kill()
+	syscall.Kill(keeper, syscall.SIGKILL)
+	_, out := s.wait()
+	code, next := p.run("test", "-no-color", "-var=name=b")
+	for _, want := range []string{
+		"Warning: Earlier tests left something", "exist:\n  playground_secret.s\n", `rogue_thing.a: the outcome of "create" is unknown`,
+		"not closed:\n  ephemeral.playground_lease.l of", "lethe destroy -state=errored_test.tfstate", "1 passed, 0 failed",
+	} {
+		if code != 0 || !strings.Contains(next, want) {
+			t.Errorf("exit code %d, without %q:\n%s", code, want, next)
+		}
+	}
+	if code, text := p.run("destroy", "-auto-approve", "-state=errored_test.tfstate"); code != 0 || !strings.Contains(text, "1 destroyed") {
+		t.Errorf("exit code %d:\n%s", code, text)
+	}
+	if code, text := p.run("test", "-no-color", "-var=name=b"); code != 0 || strings.Contains(text, "left something") {
+		t.Errorf("exit code %d:\n%s", code, text)
+	}
+	if _, err := os.Stat(filepath.Join(p.dir, ".terraform/test")); err == nil {
+		t.Error("the journals stay")
+	}
+	p.forgotten(out + next)
+}
+
 // TestHungCallOfLostEngine: the keeper waits for a call that changes something, and the next command for the keeper;
 // once that is asked to end, it gives the call up.
 func TestHungCallOfLostEngine(t *testing.T) {

@@ -26,7 +26,11 @@ func (t *Tools) Open(ctx context.Context, config mark.Value, why *mark.Origin, h
 	if !ok {
 		return mark.Value{}, false
 	}
-	defer t.Walk.Secrets.Learning()()
+	learned := t.Walk.Secrets.Learning()
+	defer func() {
+		c, ok := t.Provider.(provider.Crasher)
+		learned(!t.Unanswered || !ok || !c.Lost())
+	}()
 	began := time.Now()
 	t.tell(event.Started{Object: t.Object, Op: event.Open, At: began})
 	var resp provider.OpenResponse

@@ -293,7 +293,7 @@ func keepablePrivate(t *Tools, private []byte, r *rights, title string) ([]byte,
 		return private, true
 	}
 	origin, hit := secretIn(t, string(private), func(hidden string) bool {
-		return r.was != nil && secret.Holds(string(r.was.Private), hidden) || r.allows(t, nil, "", hidden)
+		return r.was != nil && secret.Holds(string(r.was.Private), hidden) || r.allows(t, nil, string(private), hidden)
 	})
 	if !hit {
 		return private, true

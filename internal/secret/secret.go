@@ -143,37 +143,38 @@ func (s *Set) MaskUnlessPlain(v cty.Value, origin Origin) {
 }
 
 // Learning says that a call is under way in which secrets may be learned: what happens meanwhile
-// may hold them before they are known. The function that it gives ends this.
-func (s *Set) Learning() (learned func()) {
+// may hold them before they are known. The function that it gives ends this, and says whether they were learned.
+func (s *Set) Learning() (over func(learned bool)) {
 	if s == nil {
-		return func() {}
+		return func(bool) {}
 	}
 	s.learning.Lock()
 	defer s.learning.Unlock()
 	s.calls++
-	return func() {
+	return func(learned bool) {
 		s.learning.Lock()
 		defer s.learning.Unlock()
+		s.missed = s.missed || !learned
 		if s.calls--; s.calls > 0 {
 			return
 		}
 		for _, f := range s.held {
-			f()
+			f(!s.missed)
 		}
-		s.held = nil
+		s.held, s.missed = nil, false
 	}
 }
 
 // Then calls f as soon as no call is under way in which secrets may be learned: now, or in the
-// order of the calls of Then.
-func (s *Set) Then(f func()) {
+// order of the calls of Then. known says whether all of them were learned.
+func (s *Set) Then(f func(known bool)) {
 	s.learning.Lock()
 	defer s.learning.Unlock()
 	if s.calls > 0 {
 		s.held = append(s.held, f)
 		return
 	}
-	f()
+	f(true)
 }
 
 // Elsewhere says how to find out whether a string is known from a plain place (configuration, plain

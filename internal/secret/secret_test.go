@@ -362,21 +362,33 @@ func BenchmarkAdd(b *testing.B) {
 func TestOutputWaitsForSecrets(t *testing.T) {
 	var s Set
 	var said []string
-	say := func(text string) { s.Then(func() { said = append(said, s.Scrub(text)) }) }
+	say := func(text string) { s.Then(func(bool) { said = append(said, s.Scrub(text)) }) }
 	say("before")
 	first, second := s.Learning(), s.Learning()
 	say("my canary-51c7")
-	first()
+	first(true)
 	say("more")
 	s.Add("canary-51c7", Origin{})
 	if len(said) != 1 {
 		t.Errorf("said too early: %q", said)
 	}
-	second()
+	second(true)
 	say("after canary-51c7")
 	want := []string{"before", "my (ephemeral value)", "more", "after (ephemeral value)"}
 	if !slices.Equal(said, want) {
 		t.Errorf("%q", said)
 	}
-	(*Set)(nil).Learning()()
+	known := true
+	over, other := s.Learning(), s.Learning()
+	s.Then(func(all bool) { known = all })
+	over(false)
+	other(true)
+	if known {
+		t.Error("a secret that was not learned is known")
+	}
+	s.Then(func(all bool) { known = all })
+	if !known {
+		t.Error("what is said later waits for a secret that was not learned")
+	}
+	(*Set)(nil).Learning()(true)
 }

@@ -161,9 +161,10 @@ type Set struct {
 	found  atomic.Bool  // Check has found one
 	peeled atomic.Int64 // see layers
 
-	learning sync.Mutex // guards what follows
-	calls    int        // in which secrets may be learned
-	held     []func()   // what waits for them
+	learning sync.Mutex         // guards what follows
+	calls    int                // in which secrets may be learned
+	held     []func(known bool) // what waits for them
+	missed   bool               // in one of them they were not
 }
 
 // Number reports whether a secret may be written as a number: those are not found in the bytes of a

@@ -19,6 +19,9 @@ func (x *execution) cleanup() {
 			k.place.Unlock()
 		}
 	}
+	for _, k := range x.states {
+		k.forget(true)
+	}
 }
 
 // tearDown ends a state: it is destroyed, or stays as the last run made it that says so.
@@ -46,6 +49,7 @@ func (x *execution) tearDown(k *kept) {
 	}
 	if err != nil {
 		left.Diags = append(left.Diags, unwritten(err))
+		k.forget(false) // its journal has what is there
 	}
 	if err != nil || bag.HasErrors() || len(left.Objects) > 0 && !left.Meant {
 		x.file.Status = Error
@@ -80,5 +84,6 @@ func (x *execution) abandon() {
 			left.Written, _ = x.suite.Write(now) // that it could not be written is seen by what is not said
 			x.suite.Reporter.Left(left)
 		}
+		k.forget(len(left.Objects) == 0 || left.Written != "")
 	}
 }

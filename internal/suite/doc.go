@@ -8,6 +8,7 @@
 //	program.go    compiles the module under test with the providers that the file has for it, once for all runs that agree
 //	values.go     gets its values: of the command line, the file and the run, which may use outputs of earlier runs
 //	run.go        is planned and applied by the engine; no machinery of that is here
+//	noting.go     is applied, with a journal of what it is about to make
 //	verdict.go    is judged: assertions, failures that were expected, secrets that leaked
 //	leases.go     what became of leases, which assertions can be about; leaks.go looks for canaries
 //	cleanup.go    leaves a state behind, which is destroyed when the file is over; what cannot be, and what is to stay,
@@ -163,6 +164,15 @@ type Place interface {
 	Unlock()
 }
 
+// Noted is the journal of a state that is in memory.
+type Noted interface {
+	journal.Journal
+	journal.Leases
+	Urge()
+	// End ends it, and removes it unless it has what is nowhere else.
+	End(remove bool)
+}
+
 // Reporter is told what happens, from one goroutine at a time.
 type Reporter interface {
 	// Found says once what there is to run.
@@ -211,6 +221,8 @@ type Suite struct {
 	// Keep keeps a state that is to stay, and says where. Forget removes it.
 	Keep   func(k Kept) (file string, err error)
 	Forget func(k Kept) error
+	// Begin begins the journal of a state in memory; nil if there can be none.
+	Begin func() Noted
 	// Open opens the state that the backend block of a run says.
 	Open func(ctx context.Context, r *Run, bag *diag.Bag) (Place, bool)
 	// AtOnce is how many runs may run at the same time, where their file lets them.

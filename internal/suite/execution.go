@@ -9,7 +9,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
-	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/journal"
 	"github.com/zclconf/go-cty/cty"
@@ -48,7 +47,7 @@ func (x *execution) state(ctx context.Context, key string, r *Run, bag *diag.Bag
 	x.suite.mu.Lock()
 	k := x.states[key]
 	if k == nil {
-		k = &kept{snapshot: &state.Snapshot{}}
+		k = &kept{snapshot: &state.Snapshot{}, begin: x.suite.Begin}
 		x.states[key] = k
 	}
 	x.suite.mu.Unlock()
@@ -73,39 +72,12 @@ type kept struct {
 	stays    *Run             // the last run that says that it stays
 	asItWas  how              // as that run
 	place    Place            // of a backend; nil: it is in memory
+	begin    func() Noted     // begins its journal; nil: it has none, or has begun
+	journal  Noted            // nil: there is none
 }
 
 // stay reports whether the state is not to be destroyed.
 func (k *kept) stay() bool { return k.place != nil || k.stays != nil }
-
-// apply applies a plan to the state.
-func (k *kept) apply(ctx context.Context, h how, p *plan.Plan, bag *diag.Bag) (*engine.Applied, bool) {
-	req := engine.ApplyRequest{Program: h.program, Options: h.options, Plan: p, Journal: k}
-	if k.place != nil {
-		var ok bool
-		if req.Journal, ok = k.place.Record(); !ok {
-			return &engine.Applied{Snapshot: k.snapshot}, false
-		}
-		defer k.place.End()
-	}
-	done, ok := h.engine.Apply(ctx, req, bag)
-	if k.place != nil && !k.place.SaveApplied(done.Snapshot) {
-		ok = false
-	}
-	k.set(done.Snapshot)
-	return done, ok
-}
-
-// Intent implements journal.Journal: what an apply changes is known at each moment, should the program have to end at once.
-func (k *kept) Intent(journal.Intent) (journal.Op, error) { return 0, nil }
-
-// Later implements journal.Journal.
-func (k *kept) Later(over func(error), _ journal.Op, changed ...journal.Change) {
-	k.mu.Lock()
-	k.changed = append(k.changed, changed...)
-	k.mu.Unlock()
-	over(nil)
-}
 
 // set takes the state that an apply left.
 func (k *kept) set(s *state.Snapshot) {

@@ -71,6 +71,9 @@ func (x *execution) do(ctx context.Context, r *Run, v *verdict, bag *diag.Bag) {
 	if !ok {
 		return
 	}
+	settings := p.how.engine.Settings
+	settings.Leases = k
+	p.how.engine = p.how.engine.With(settings)
 	f, ok := x.carryOut(ctx, k, p.how, r, bag)
 	v.applied = r.State != nil
 	l := look{f, frame.After}

@@ -164,7 +164,7 @@ func TestKeptNow(t *testing.T) {
 	object := func(name string) addr.Object {
 		return addr.Object{Instance: addr.Instance{Mode: addr.Managed, Type: "terraform_data", Name: name}}
 	}
-	var journaled journal.Journal = k
+	var journaled journal.Journal = &noting{kept: k}
 	op, err := journaled.Intent(journal.Intent{})
 	if err != nil {
 		t.Fatal(err)

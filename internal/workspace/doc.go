@@ -93,8 +93,9 @@ type Selecting func(context.Context, store.Parted) ([]string, store.Version, err
 // Keeper is another process that goes on with the journal of a run should that be lost.
 type Keeper interface {
 	// Begun says that the run has a journal from now on, the key that its records are encrypted under, and how all of it
-	// gets into the store of the state, nil if it does not; a path of "" that it has ended it.
-	Begun(path string, key []byte, hand *store.Handed)
+	// gets into the store of the state, nil if it does not; a path of "" that it has ended it. earlier says that calls of an
+	// earlier run are in it, too.
+	Begun(path string, key []byte, hand *store.Handed, earlier bool)
 	// Recorded says that the journal has the result of a call.
 	Recorded(journal.Op)
 	// ID is its process, 0 if there is none.

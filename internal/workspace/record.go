@@ -41,7 +41,7 @@ func (r *recorder) begin(base *state.Snapshot) error {
 	process := 0
 	if r.keeper != nil {
 		hand := r.hand()
-		o.Kept = func(path string, key []byte) { r.keeper.Begun(path, key, hand) }
+		o.Kept = func(path string, key []byte) { r.keeper.Begun(path, key, hand, r.left != nil) }
 		o.Recorded, process = r.keeper.Recorded, r.keeper.ID()
 	}
 	var err error
@@ -176,7 +176,7 @@ func (s *State) endJournal() (stays bool) {
 	r.starting.Lock()
 	defer r.starting.Unlock()
 	if r.keeper != nil {
-		r.keeper.Begun("", nil, nil)
+		r.keeper.Begun("", nil, nil, false)
 	}
 	begun := r.env.Now()
 	err := r.journal.Close()

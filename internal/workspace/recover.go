@@ -86,11 +86,11 @@ func (s *State) await(ctx context.Context) {
 	}
 }
 
-// busy reports whether another run goes on: it holds the lock or, where that is ours, has the journal in use. That its
-// journal has no end then means nothing.
+// busy reports whether another run goes on: it, or the keeper of one that was lost, has the journal in use or, where the
+// lock is not ours, holds that. That its journal has no end then means nothing.
 func (s *State) busy(ctx context.Context) bool {
-	if s.release != nil {
-		return journal.Held(s.env.FS, s.record.path)
+	if held := journal.Held(s.env.FS, s.record.path); held || s.release != nil {
+		return held
 	}
 	release, err := s.req.Store.Lock(ctx, s.req.Name, store.NewLockInfo("OperationTypePlan", s.env.Version))
 	if err == nil {

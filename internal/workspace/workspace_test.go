@@ -393,6 +393,29 @@ func TestWithoutLock(t *testing.T) {
 	s.Unlock()
 }
 
+// TestWithoutLockKeeper: nor does one take in the journal of a run that was lost while the keeper of that goes on with it.
+func TestWithoutLockKeeper(t *testing.T) {
+	b := newBench(t)
+	s := b.lock(Request{})
+	change(t, s, "a.x")
+	keeper, err := journal.Share(b.Env.FS, s.record.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	die(t, s)
+	if _, ok := Lock(ctx, b.Env, Request{Store: b.store, Name: store.Default}); ok {
+		t.Error("the journal was taken in")
+	}
+	b.said("Another run is in progress")
+	if err := keeper.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s, ok := Lock(ctx, b.Env, Request{Store: b.store, Name: store.Default}); !ok || s.Snapshot().Len() != 1 {
+		t.Error(b.Bag.List())
+	}
+	b.said("Recovered an interrupted run")
+}
+
 // broken is a store that takes nothing.
 type broken struct{ store.Store }
 

@@ -92,20 +92,25 @@ func (l *logger) fromProvider(p addr.Provider, level, line string) {
 	if l == nil || levelRank(level) > l.provider {
 		return
 	}
-	l.write(level, "provider."+p.Type+": "+line)
+	prefix := "provider." + p.Type + ": "
+	l.write(level, prefix+line, prefix+"(not shown: the provider crashed while it was opening an ephemeral resource, and what is secret of that is not known)")
 }
 
 // line writes a line of our own.
 func (l *logger) line(level, format string, a ...any) {
 	if l.hears(level) {
-		l.write(level, fmt.Sprintf(format, a...))
+		text := fmt.Sprintf(format, a...)
+		l.write(level, text, text)
 	}
 }
 
-// write writes a line, once it is known what must not be in it.
-func (l *logger) write(level, text string) {
+// write writes a line, once it is known what must not be in it; if that stays unknown, another one.
+func (l *logger) write(level, text, other string) {
 	now := l.now()
-	l.secrets.Then(func() {
+	l.secrets.Then(func(known bool) {
+		if !known {
+			text = other
+		}
 		text := shorter(l.secrets.Scrub(text), len(text) > launch.Longest)
 		l.heard(text)
 		if l.json {

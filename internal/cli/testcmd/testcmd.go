@@ -86,7 +86,7 @@ func run(ctx context.Context, c *base.Call, f *flags) int {
 		return c.UI.Fail()
 	}
 	s, ok := prepare(ctx, p, f)
-	if !ok {
+	if !ok || !p.Tests().Lost() {
 		return c.UI.Fail()
 	}
 	c.UI.Diagnostics(c.Bag.List())
@@ -160,7 +160,7 @@ func prepare(ctx context.Context, p *project.Project, f *flags) (*suite.Suite, b
 	return &suite.Suite{
 		Files: files, Root: p.Tree, Given: given, Engine: p.Engine, Now: p.Call.Now, Sources: p.Call.Sources,
 		Cleanup: p.Call.Stops.Abandon, Load: tests.LoadModule, Compile: tests.Compile, Options: tests.FrameOptions,
-		Write: tests.WriteErrored, Keep: tests.Keep, Forget: tests.Forget, Open: tests.Open, AtOnce: f.atOnce, Logged: log.take,
+		Write: tests.WriteErrored, Begin: tests.Begin, Keep: tests.Keep, Forget: tests.Forget, Open: tests.Open, AtOnce: f.atOnce, Logged: log.take,
 		Documents: func(r *suite.Run) []suite.Document { return testview.Documents(r, options(p, f)) },
 	}, true
 }

@@ -116,14 +116,18 @@ func (b *book) names() []string {
 	return names
 }
 
-// find finds a lease by what its provider is asked with, which may be another process than the one that opened it.
-func (b *book) find(p *served, typ string, private []byte) *lease {
-	for _, l := range slices.Backward(b.open) {
-		if l.provider.program.Provider == p.program.Provider && l.typ == typ && bytes.Equal(l.private, private) {
-			return l
+// find finds a lease by what its provider is asked with: one that was opened by the same process, or else by another,
+// which has crashed and has this one in its place.
+func (b *book) find(p *served, typ string, private []byte) (found *lease) {
+	for _, l := range b.open {
+		if l.typ != typ || !bytes.Equal(l.private, private) {
+			continue
+		}
+		if l.provider == p || l.provider.program.Provider == p.program.Provider && (found == nil || found.provider != p) {
+			found = l
 		}
 	}
-	return nil
+	return found
 }
 
 func (b *book) end(op journal.Op) {

@@ -6,7 +6,7 @@
 // a connection of its own. So each such answer is here before the engine has it: what was
 // opened, and the private data that closes it, stand in the keeper's memory, and nowhere else; what was changed stands
 // there until the engine says that it is recorded. When the engine ends without a word (kill -9, out of memory), calls that
-// change something come to their end, those that are not recorded are recorded in the journal of the run, every lease is
+// change something come to their end, each that is not recorded is recorded in the journal of the run, every lease is
 // closed, the last one first, and recorded as over, the providers are ended, and then the keeper. While it does that the
 // journal is held (journal.Held), and the next command waits.
 //

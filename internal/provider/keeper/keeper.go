@@ -93,12 +93,13 @@ func (k *Keeper) peer() *peer {
 }
 
 // Begun says that the run has a journal from now on; a path of "" that it has ended it. key is what its records are
-// encrypted under, hand how all of it gets into the store of the state, should the run be lost; nil: it does not.
-func (k *Keeper) Begun(path string, key []byte, hand *store.Handed) {
+// encrypted under, hand how all of it gets into the store of the state, should the run be lost; nil: it does not. earlier
+// says that it goes on with the journal of an earlier run.
+func (k *Keeper) Begun(path string, key []byte, hand *store.Handed, earlier bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.journal = nil
-	b, err := json.Marshal(running{path, key, hand})
+	b, err := json.Marshal(running{path, key, hand, earlier})
 	if err != nil {
 		return
 	}

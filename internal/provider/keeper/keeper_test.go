@@ -73,7 +73,7 @@ func newWorld(t *testing.T) *world {
 	}
 	h := journal.About(nil, "lineage", "run", "test")
 	h.Keeper = os.Getpid()
-	if w.journal, err = journal.Create(w.path, h, journal.Options{Kept: func(path string, key []byte) { w.keeper.Begun(path, key, nil) }, Recorded: w.keeper.Recorded}); err != nil {
+	if w.journal, err = journal.Create(w.path, h, journal.Options{Kept: func(path string, key []byte) { w.keeper.Begun(path, key, nil, false) }, Recorded: w.keeper.Recorded}); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -136,7 +136,7 @@ func (w *world) intend(name string) journal.Op {
 
 func (w *world) apply(op journal.Op, name string) provider.Diags {
 	note := provider.Note{Call: uint64(op), Rest: func() [][]byte { return [][]byte{[]byte(name)} }}
-	_, ds := w.provider.Apply(context.Background(), provider.ApplyRequest{Type: "x", Planned: provider.Dynamic{Msgpack: []byte{0x80}}, Note: note})
+	_, ds := w.provider.Apply(context.Background(), provider.ApplyRequest{Type: "x", Planned: provider.Dynamic{Msgpack: []byte{0x80}}, Private: []byte(name), Note: note})
 	return ds
 }
 
@@ -256,6 +256,94 @@ func TestRecords(t *testing.T) {
 	}
 }
 
+// What is answered is recorded while other calls go on: the keeper may be lost, too, or the provider.
+func TestRecordsAtOnce(t *testing.T) {
+	w := newWorld(t)
+	first, second := make(chan struct{}), make(chan struct{})
+	w.fake.OnApply = func(_ context.Context, r provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
+		if <-first; string(r.Private) == "b" {
+			<-second
+		}
+		return provider.ApplyResponse{State: r.Planned}, nil
+	}
+	go w.apply(w.intend("a"), "a")
+	go w.apply(w.intend("b"), "b")
+	for w.fake.Count("Apply x") < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	w.lose()
+	close(first)
+	for there := false; !there; time.Sleep(time.Millisecond) {
+		r, err := journal.Recover(disk.OS, w.path, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		there = r.Snapshot.Get(object("a")) != nil && len(r.Unknown) == 1
+	}
+	close(second)
+	if r := w.recovered(); len(r.Unknown) > 0 || r.Snapshot.Len() != 2 {
+		t.Errorf("unknown %v, %d objects", r.Unknown, r.Snapshot.Len())
+	}
+}
+
+// ignorant is late where a provider has crashed, and cannot say what is in its answers.
+type ignorant struct{ late }
+
+func (ignorant) Learn(context.Context, []byte, []byte) bool { return false }
+
+// What a provider had opened that has crashed keeps nothing from being recorded that another process has made.
+func TestRecordsWithoutCrashed(t *testing.T) {
+	l := ledger{late: func(_ provider.Provider, s *secret.Set) Late { return ignorant{late{&world{}, s}} }}
+	crashed, good := &served{asked: &providertest.Fake{}}, &served{asked: &providertest.Fake{}}
+	for p, want := range map[*served]bool{good: true, crashed: false} {
+		if _, ok := l.made(context.Background(), change{p, &request{note: []byte("a")}, nil}, []*lease{{provider: crashed}}); ok != want {
+			t.Errorf("recorded: %v", ok)
+		}
+	}
+}
+
+// What an earlier run had under way, whose journal goes on with this one, stays unknown. Its keeper may have had the same
+// number: in containers processes are counted from 1.
+func TestEarlierRun(t *testing.T) {
+	w := newWorld(t)
+	w.intend("earlier")
+	w.journal.Close()
+	r, err := journal.Recover(disk.OS, w.path, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := journal.Options{Kept: func(path string, key []byte) { w.keeper.Begun(path, key, nil, true) }, Recorded: w.keeper.Recorded}
+	if w.journal, err = r.Continue(w.path, "later", o); err != nil {
+		t.Fatal(err)
+	}
+	w.open("one")
+	w.lose()
+	if r := w.recovered(); len(r.Unknown) != 1 || len(r.Leases) != 0 {
+		t.Errorf("unknown %v, leases %v", r.Unknown, r.Leases)
+	}
+}
+
+// Two processes of one provider may have opened leases that are closed with the same private data.
+func TestLeasesAlike(t *testing.T) {
+	var b book
+	program := launch.Program{Provider: addr.Default("x")}
+	first, second := &served{program: program}, &served{program: program}
+	opened := func(p *served, op journal.Op) {
+		b.note(p, &request{op: op, method: "/tfplugin6.Provider/OpenEphemeralResource", body: (&lease{typ: "x"}).closing()}, nil)
+	}
+	opened(first, 1)
+	opened(second, 2)
+	b.note(first, &request{method: "/tfplugin6.Provider/CloseEphemeralResource", body: (&lease{typ: "x"}).closing()}, nil)
+	if open := b.leases(); len(open) != 1 || open[0].provider != second || !slices.Equal(b.over, []journal.Op{1}) {
+		t.Errorf("%v are over", b.over)
+	}
+	again := &served{program: program} // in the place of the second, which has crashed
+	b.note(again, &request{method: "/tfplugin6.Provider/CloseEphemeralResource", body: (&lease{typ: "x"}).closing()}, nil)
+	if len(b.leases()) != 0 {
+		t.Errorf("%v are over", b.over)
+	}
+}
+
 // A keeper that is asked to end, once its engine is lost, gives up what it waits for.
 func TestAskedToEnd(t *testing.T) {
 	w := newWorld(t)
@@ -297,7 +385,7 @@ func TestPart(t *testing.T) {
 	if want := []string{"ephemeral.two.l"}; !ok || !slices.Equal(open, want) {
 		t.Errorf("%q is open, %v", open, ok)
 	}
-	w.keeper.Begun("", nil, nil)
+	w.keeper.Begun("", nil, nil, false)
 	if err := w.keeper.Close(); err != nil {
 		t.Error(err)
 	}

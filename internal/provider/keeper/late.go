@@ -27,9 +27,10 @@ type Lates func(p provider.Provider, secrets *secret.Set) Late
 
 // running is the journal that a run has begun; a path of "" says that it has ended it.
 type running struct {
-	Path string
-	Key  []byte        // see journal.Writer
-	Hand *store.Handed `json:",omitempty"` // how all of it gets into the store of the state; nil: it does not
+	Path    string
+	Key     []byte        // see journal.Writer
+	Hand    *store.Handed `json:",omitempty"` // how all of it gets into the store of the state; nil: it does not
+	Earlier bool          // there are calls of an earlier run in it
 }
 
 // told is a string that is secret.
@@ -54,6 +55,7 @@ type ledger struct {
 	path    string
 	key     []byte
 	hand    *store.Handed
+	earlier bool
 	secrets []told
 	asked   map[journal.Op]bool // calls that were made, and leases that were asked for
 	changes []change            // that the engine has not recorded yet, in the order of their answers
@@ -69,7 +71,7 @@ func (l *ledger) begin(r running) {
 	}
 	if r.Path != "" {
 		if f, err := journal.Share(disk.OS, r.Path); err == nil {
-			l.file, l.path, l.key, l.hand, l.asked, l.changes = f, r.Path, r.Key, r.Hand, map[journal.Op]bool{}, nil
+			l.file, l.path, l.key, l.hand, l.earlier, l.asked, l.changes = f, r.Path, r.Key, r.Hand, r.Earlier, map[journal.Op]bool{}, nil
 		}
 	}
 }
@@ -104,8 +106,8 @@ func (l *ledger) recorded(op journal.Op) {
 	l.changes = slices.DeleteFunc(l.changes, func(c change) bool { return c.op == op })
 }
 
-// record records what the engine has not, and gives the journal, nil if there is none.
-func (l *ledger) record(ctx context.Context, open []*lease) *journal.Resumed {
+// resume goes on with the journal; nil if there is none.
+func (l *ledger) resume() *journal.Resumed {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.file == nil {
@@ -116,6 +118,20 @@ func (l *ledger) record(ctx context.Context, open []*lease) *journal.Resumed {
 		l.file.Close()
 		return nil
 	}
+	if r.Header.Keeper == os.Getpid() && !l.earlier { // else there was another keeper before this one
+		l.withdraw(r)
+	}
+	return r
+}
+
+// record records what was answered and the engine has not recorded. What is known is not to be lost with a provider, or a
+// keeper, that is lost while other calls go on.
+func (l *ledger) record(ctx context.Context, r *journal.Resumed, open []*lease) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r == nil {
+		return
+	}
 	for _, c := range l.changes {
 		if _, is := r.Open[c.op]; !is {
 			continue // the engine was lost before it could say that it is recorded
@@ -124,10 +140,7 @@ func (l *ledger) record(ctx context.Context, open []*lease) *journal.Resumed {
 			r.Later(func(error) {}, c.op, changed...)
 		}
 	}
-	if r.Header.Keeper == os.Getpid() { // else there was another keeper before this one
-		l.withdraw(r)
-	}
-	return r
+	l.changes = nil
 }
 
 // withdraw records of calls that were announced and never made that they came to nothing. Those to built-in providers
@@ -145,14 +158,14 @@ func (l *ledger) withdraw(r *journal.Resumed) {
 }
 
 // made says what a call has changed. What was opened and is still open may have taught the provider secrets of which
-// the engine had no time to tell.
+// the engine had no time to tell; another process learned none that was not told before.
 func (l *ledger) made(ctx context.Context, c change, open []*lease) ([]journal.Change, bool) {
 	secrets := &secret.Set{}
 	for _, t := range l.secrets {
 		secrets.Add(string(t.Text), t.Origin)
 	}
 	for _, o := range open {
-		if !l.late(o.provider.client(), secrets).Learn(ctx, o.opened[0], o.opened[1]) {
+		if !l.late(o.provider.client(), secrets).Learn(ctx, o.opened[0], o.opened[1]) && o.provider == c.provider {
 			return nil, false
 		}
 	}

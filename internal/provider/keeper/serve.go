@@ -33,7 +33,8 @@ type server struct {
 	mu        sync.Mutex
 	providers map[uint32]*served
 	calls     map[uint32]*call // under way
-	ended     sync.Cond        // one of them is not, any more
+	over      int              // calls that have ended
+	ended     sync.Cond        // one of them has
 
 	closing sync.Mutex // held while leases are closed
 }
@@ -152,23 +153,31 @@ func (s *server) end(number uint32) {
 	defer s.mu.Unlock()
 	s.calls[number].cancel()
 	delete(s.calls, number)
+	s.over++
 	s.ended.Broadcast()
 }
 
-// settle waits until no call is under way that changes something, or opens or closes it.
-func (s *server) settle() {
+// settle waits until no call is under way that changes something, or opens or closes it. When one has ended it calls
+// record, unless another opens something: what is secret in its answer is not known yet.
+func (s *server) settle(record func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	lasting := func() bool {
+	for recorded := -1; ; {
+		opening, lasting := false, false
 		for _, c := range s.calls {
-			if c.effect != none {
-				return true
-			}
+			opening, lasting = opening || c.effect == opens, lasting || c.effect != none
 		}
-		return false
-	}
-	for lasting() {
-		s.ended.Wait()
+		switch {
+		case recorded < s.over && !opening:
+			recorded = s.over
+			s.mu.Unlock()
+			record()
+			s.mu.Lock()
+		case lasting:
+			s.ended.Wait()
+		default:
+			return
+		}
 	}
 }
 
@@ -274,7 +283,7 @@ func (s *server) answer(number uint32, answer []byte, err error) {
 // that changes something any more.
 func (s *server) part() {
 	s.giveUp(none, changes)
-	s.settle()
+	s.settle(func() {})
 	s.closeAll()
 	text, err := json.Marshal(s.book.names())
 	if err != nil {
@@ -284,11 +293,12 @@ func (s *server) part() {
 }
 
 // orphaned brings everything to its end when the engine is gone: what changes something, or opens or closes it, is
-// waited for and recorded; the leases are closed, the last one first, since it may need those before it.
+// waited for and recorded, each when it has ended; the leases are closed, the last one first, since it may need those
+// before it.
 func (s *server) orphaned() {
 	s.giveUp(none)
-	s.settle()
-	r := s.ledger.record(context.Background(), s.book.leases())
+	r := s.ledger.resume()
+	s.settle(func() { s.ledger.record(context.Background(), r, s.book.leases()) })
 	s.closeAll()
 	if r != nil {
 		s.book.ended(func(op journal.Op) {

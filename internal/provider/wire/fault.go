@@ -34,7 +34,7 @@ func (c *client) fault(ctx context.Context, m method, err error) diag.Diagnostic
 	case code == codes.Canceled || ctx.Err() != nil:
 		return diag.Errorf("Request cancelled", "%s was cancelled before it was answered.", upper(call))
 	case code == codes.Unavailable:
-		return diag.Errorf("Plugin did not respond", "%s", c.silence(call, st.Message()))
+		return diag.Errorf("Plugin did not respond", "%s", c.silence(call, st.Message(), m == openEphemeral))
 	case code == codes.Unimplemented:
 		return diag.Errorf("Unsupported plugin method", "The %s does not know the call %s. A newer version of the provider may.", c, c.methods.short(m))
 	case code == codes.ResourceExhausted && strings.HasPrefix(st.Message(), "trying to send"):
@@ -63,19 +63,38 @@ func silent(err error) bool {
 	return false
 }
 
-// silence says why nothing came back: the process is gone, or the connection is.
-func (c *client) silence(call, why string) string {
+// silence says why nothing came back: the process is gone, or the connection is. What the process was about to answer may
+// be in what it says of its end, and be secret.
+func (c *client) silence(call, why string, secret bool) string {
 	const log = "What the provider wrote before is in the log (TF_LOG=error or lower)."
 	if c.opts.Ended != nil {
 		if how := c.opts.Ended(); how != "" {
 			c.lost.Store(true)
 			if how, why, said := strings.Cut(how, "\n"); said {
+				if secret {
+					why = withoutText(why)
+				}
 				return fmt.Sprintf("The provider's process ended (%s) before %s was answered: it crashed. It wrote:\n\n%s", how, call, why)
 			}
 			return fmt.Sprintf("The provider's process ended (%s) before %s was answered: it crashed or was killed. %s", how, call, log)
 		}
 	}
 	return fmt.Sprintf("%s was not answered: %s. %s", upper(call), why, log)
+}
+
+// withoutText is what Go writes of the end of a program, without what may be any text. What the runtime says itself has
+// types and numbers in it.
+func withoutText(trace string) string {
+	why, where, _ := strings.Cut(trace, "\ngoroutine ")
+	if first, _, _ := strings.Cut(why, "\n"); strings.HasPrefix(first, "panic: runtime error: ") || strings.HasPrefix(first, "fatal error: ") {
+		why = first
+	} else {
+		why = "panic: (not shown: what was to be opened may be in it)"
+	}
+	if where == "" {
+		return why
+	}
+	return why + "\n\ngoroutine " + where
 }
 
 func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -1,0 +1,131 @@
+package project
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/disk"
+	"github.com/lethe-iac/lethe/internal/state/journal"
+	"github.com/lethe-iac/lethe/internal/state/store/crypt"
+	"github.com/lethe-iac/lethe/internal/suite"
+)
+
+// Each state that a test has in memory has a journal in the data directory while the test runs (suite.Noted). One that is
+// there and in use by no process is of a test that was killed.
+
+// testJournal is one of them.
+type testJournal struct {
+	*journal.Writer
+	t    Tests
+	path string
+}
+
+// begins is held while a journal is begun, so that each gets a name of its own.
+var begins sync.Mutex
+
+// Begin begins one; nil if it cannot, which is told.
+func (t Tests) Begin() suite.Noted {
+	begins.Lock()
+	defer begins.Unlock()
+	e, ok := t.p.States().Encryption()
+	if !ok {
+		return nil
+	}
+	o := journal.Options{FS: t.p.Call.FS(), Now: t.p.Call.Now, Seal: crypt.Around(nil, e.State)}
+	header := journal.About(nil, state.NewLineage(), "test-"+t.p.Call.Now().UTC().Format("20060102T150405Z"), base.Version)
+	err := o.FS.MkdirAll(t.states(), 0o755)
+	for n := 1; err == nil; n++ {
+		path := filepath.Join(t.states(), fmt.Sprintf("%d-%d.journal", os.Getpid(), n))
+		var w *journal.Writer
+		if w, err = journal.Create(path, header, o); err == nil {
+			return &testJournal{w, t, path}
+		}
+		if errors.Is(err, journal.ErrExists) {
+			err = nil
+		}
+	}
+	t.p.Bag.Add(diag.Warningf("Failed to begin the journal", "What tests make could not be recorded: %s. Should they be killed, nothing says what exists.", disk.Reason(err)))
+	return nil
+}
+
+// End implements suite.Noted.
+func (j *testJournal) End(remove bool) {
+	err := j.Close()
+	if remove {
+		err = errors.Join(err, journal.Remove(j.t.p.Call.FS(), j.path))
+		_ = os.Remove(j.t.states()) // unless there is something in it
+	}
+	if err != nil {
+		j.t.p.Bag.Add(diag.Warningf("Journal not removed", "%s.", err))
+	}
+}
+
+// Lost says what tests have left that were killed: what exists is put into files. It reports false if that cannot be done.
+func (t Tests) Lost() bool {
+	fsys := t.p.Call.FS()
+	left, _ := filepath.Glob(filepath.Join(t.states(), "*.journal"))
+	for _, path := range left {
+		if journal.Held(fsys, path) {
+			continue // of a test that goes on
+		}
+		e, ok := t.p.States().Encryption()
+		if !ok {
+			return false
+		}
+		r, err := journal.Recover(fsys, path, nil, crypt.Around(nil, e.State))
+		if err == nil && r != nil {
+			err = t.report(r)
+		}
+		if err == nil {
+			err = journal.Remove(fsys, path)
+		}
+		if err != nil {
+			t.p.Bag.Add(diag.Errorf("Failed to read the journal", "%s.", err))
+			return false
+		}
+	}
+	return true
+}
+
+// report writes what a killed test has made, and names it.
+func (t Tests) report(r *journal.Recovery) error {
+	text := ""
+	list := func(head string, n int, line func(i int) string) {
+		for i := range n {
+			if i == 0 {
+				text += "\n" + head + "\n"
+			}
+			text += "  " + line(i) + "\n"
+		}
+	}
+	var made []addr.Object
+	for o := range r.Snapshot.Objects() {
+		if o.Mode == addr.Managed {
+			made = append(made, o)
+		}
+	}
+	written := ""
+	if len(made) > 0 {
+		var err error
+		if written, err = t.WriteErrored(r.Snapshot); err != nil {
+			return err
+		}
+	}
+	list("These objects exist:", len(made), func(i int) string { return made[i].String() })
+	list("Nobody knows whether these calls were carried out:", len(r.Unknown), func(i int) string { return r.Unknown[i].String() })
+	list("As far as is known, these leases were not closed:", len(r.Leases), func(i int) string { return r.Leases[i].String() })
+	if written != "" {
+		text += fmt.Sprintf("\nThe state of what exists is in %s. To destroy that, run: lethe destroy -state=%[1]s\n", written)
+	}
+	if text != "" {
+		t.p.Bag.Add(diag.Warningf("Earlier tests left something", "The test run %s was killed or crashed.\n%s", r.Header.Run, text[:len(text)-1]))
+	}
+	return nil
+}
