@@ -95,6 +95,8 @@ type InitRequest struct {
 	Rename func() string
 	// Choose asks which of some workspaces is to be selected, where none of them is: "" if that has no answer.
 	Choose func(selected string, names []string) string
+	// Unset is told of a backend that is not used any more, since no block declares one.
+	Unset func(was string)
 }
 
 // settings say which store to use, and how it is set up.
