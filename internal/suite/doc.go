@@ -140,15 +140,17 @@ type Left struct {
 	Run     *Run          // the last one that worked with the state
 	Objects []addr.Object // what is still there
 	Meant   bool          // skip_cleanup says that it stays
+	Failed  bool          // a file of its own says what could not be destroyed: see Kept
 	Written string        // the file with the state; "" if it could not be written
 	Diags   []diag.Diagnostic
 }
 
-// Kept is a state that a file left behind on purpose, for a later call to clean up.
+// Kept is a state that a file left behind, for a later call to clean up.
 type Kept struct {
 	File, Run string // the name of the test file, and that of the run that worked with the state last
 	State     *state.Snapshot
 	Written   string // the file with the state, as messages have it
+	Failed    bool   // it could not be destroyed; otherwise it stays on purpose
 }
 
 // Place is where a backend block keeps a state: locked, and read.
@@ -206,9 +208,7 @@ type Suite struct {
 	Logged func() string
 	// Documents are what a run leaves at rest and shows, for canaries to be looked for.
 	Documents func(r *Run) []Document
-	// Write keeps a state that could not be destroyed, and says where.
-	Write func(s *state.Snapshot) (file string, err error)
-	// Keep keeps a state that is to stay, and says where. Forget removes it.
+	// Keep keeps a state that is to stay, or could not be destroyed, and says where. Forget removes it.
 	Keep   func(k Kept) (file string, err error)
 	Forget func(k Kept) error
 	// Open opens the state that the backend block of a run says.
