@@ -88,6 +88,9 @@ type InitRequest struct {
 	Migrate     bool     // states may be moved
 	ForceCopy   bool     // they are, without a question, over those that are there
 	Lock        workspace.Request
+	// Setting asks for a setting that the store needs and nobody has said. It reports that the question has no answer.
+	// Nil: nobody can be asked.
+	Setting func(name, note string, secret bool) (text string, answered bool)
 	// Copies asks whether states are to be copied from a backend of one type to one of another. It
 	// reports that the question has no answer.
 	Copies func(from, to string) (copies, answered bool)

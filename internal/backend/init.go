@@ -3,6 +3,7 @@ package backend
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/lethe-iac/lethe/internal/state/store/remotestore"
 	"github.com/lethe-iac/lethe/internal/workspace"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // Init settles which store is used from now on, moves what another one has if that is wanted, and
@@ -45,6 +47,7 @@ func (d *Directory) Init(ctx context.Context, req InitRequest) (configured strin
 			next = was // what -backend-config said when it was last given
 		}
 	}
+	next = d.asked(ctx, next, req)
 	m := migration{Directory: d, req: req, was: was, next: next}
 	defer m.end()
 	moves := !req.Reconfigure && !was.same(next)
@@ -64,6 +67,28 @@ func (d *Directory) Init(ctx context.Context, req InitRequest) (configured strin
 		configured = block.Type
 	}
 	return configured, true
+}
+
+// asked are settings with those that the store needs and nobody has said, as far as the user answers.
+func (d *Directory) asked(ctx context.Context, s settings, req InitRequest) settings {
+	for {
+		_, err := s.driver.Open(ctx, d.storeSettings(s.driver.Schema, s.config, backendSettings(s.driver)))
+		var bad *store.SettingError
+		if !errors.As(err, &bad) || !bad.Missing || len(bad.Path) != 1 || req.Setting == nil {
+			return s // opening it says what is wrong
+		}
+		of := s.driver.Schema.Attribute(bad.Path)
+		if of == nil || of.Type != cty.String {
+			return s
+		}
+		text, ok := req.Setting(of.Name, of.Description, of.Sensitive)
+		if !ok || text == "" {
+			return s
+		}
+		attrs := s.config.AsValueMap()
+		attrs[of.Name] = cty.StringVal(text)
+		s.config = cty.ObjectVal(attrs)
+	}
 }
 
 // try opens the store once, so that wrong settings are found now.
