@@ -6,6 +6,7 @@ import (
 	"debug/buildinfo"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -24,8 +25,9 @@ type hash struct {
 	Content   string `json:"content"`
 }
 
-// bill is the bill of materials of a program: the modules that it was made from, as it says itself.
-func bill(program []byte, name string, at time.Time) ([]byte, error) {
+// bill is the bill of materials of a program: the modules that it was made from, as it says itself. name is that of its
+// file, for the reference to it.
+func bill(program []byte, name, version string, at time.Time) ([]byte, error) {
 	info, err := buildinfo.Read(bytes.NewReader(program))
 	if err != nil {
 		return nil, err
@@ -43,9 +45,9 @@ func bill(program []byte, name string, at time.Time) ([]byte, error) {
 		Components []component `json:"components"`
 	}{
 		Format: "CycloneDX", Spec: "1.5", Version: 1,
-		Metadata: metadata{at.Format(time.RFC3339), component{Type: "application", Ref: name, Name: "lethe", Version: name, Hashes: []hash{{"SHA-256", sum}}}},
+		Metadata: metadata{at.Format(time.RFC3339), component{Type: "application", Ref: name, Name: "lethe", Version: version, Hashes: []hash{{"SHA-256", sum}}}},
 	}
-	doc.Components = append(doc.Components, component{Type: "platform", Name: "go", Version: info.GoVersion, PURL: "pkg:golang/stdlib@" + info.GoVersion})
+	doc.Components = append(doc.Components, component{Type: "platform", Name: "go", Version: info.GoVersion, PURL: "pkg:golang/stdlib@" + strings.TrimPrefix(info.GoVersion, "go")})
 	for _, m := range info.Deps {
 		if m.Replace != nil {
 			m = m.Replace

@@ -141,7 +141,7 @@ func (r *release) build(t target) ([]byte, error) {
 func (r *release) wrap(t target, program []byte, common []file) ([]string, error) {
 	name := fmt.Sprintf("lethe_%s_%s", r.version, t)
 	files := append([]file{{t.program(), program, 0o755}}, common...)
-	bill, err := bill(program, name, r.time)
+	bill, err := bill(program, name, r.version, r.time)
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,7 @@ func TestRelease(t *testing.T) {
 		}
 	}
 	name := filepath.Join(first, "lethe_"+version+"_"+runtime.GOOS+"_"+runtime.GOARCH)
-	checkBill(t, name+".cdx.json")
+	checkBill(t, name+".cdx.json", version)
 	if runtime.GOOS == "windows" {
 		return
 	}
@@ -142,15 +142,19 @@ func checkInstall(t *testing.T, dist, version string) {
 	}
 }
 
-// checkBill: the bill of materials names what the program is made from.
-func checkBill(t *testing.T, path string) {
+// checkBill: the bill of materials names the program and what it is made from.
+func checkBill(t *testing.T, path, version string) {
 	t.Helper()
 	var doc struct {
-		Format     string      `json:"bomFormat"`
+		Format     string `json:"bomFormat"`
+		Metadata   struct{ Component component }
 		Components []component `json:"components"`
 	}
 	if err := json.Unmarshal(read(t, path), &doc); err != nil {
 		t.Fatal(err)
+	}
+	if of := doc.Metadata.Component; of.Name != "lethe" || of.Version != version {
+		t.Errorf("the bill of materials is about %s %s", of.Name, of.Version)
 	}
 	for _, want := range []string{"go", "github.com/zclconf/go-cty"} {
 		if doc.Format != "CycloneDX" || !slices.ContainsFunc(doc.Components, func(c component) bool { return c.Name == want && c.Version != "" }) {

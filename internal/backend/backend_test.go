@@ -3,6 +3,7 @@ package backend
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -306,5 +307,51 @@ func TestOutputs(t *testing.T) {
 		if _, ds := b.Outputs(ctx, "", tt.backend, store.Default, config(tt.config)); len(ds) != 1 || ds[0].Summary != tt.said {
 			t.Errorf("%s %s: %v", tt.backend, tt.config, ds)
 		}
+	}
+}
+
+// TestInitKeepsNewer: a state in the new backend that goes on from the old one stays, and so does one that both went on
+// from. With -force-copy it is replaced, by one that others take for newer.
+func TestInitKeepsNewer(t *testing.T) {
+	for _, serial := range []int{1, 2} {
+		b := newBench(t)
+		b.save()
+		there := fmt.Sprintf(`{"version":4,"terraform_version":"1.9.0","serial":%d,"lineage":%q,"outputs":{"x":{"value":1,"type":"number"}},"resources":[]}`, serial, "of "+b.Env.Dir)
+		b.write("one/s", there)
+		b.configure(`backend "local" { path = "one/s" }`)
+		req := InitRequest{Lock: workspace.Request{Lock: true}, Copies: func(string, string) (bool, bool) { return true, true }}
+		if _, ok := b.Init(ctx, req); ok || !b.exists("terraform.tfstate") {
+			t.Error("overwritten")
+		}
+		b.said("The new backend has a state already")
+		req.ForceCopy = true
+		if _, ok := b.Init(ctx, req); !ok {
+			t.Error(b.Env.Bag.List())
+		}
+		o, _ := b.Open(ctx, Files{})
+		if s, ok := workspace.Read(ctx, b.Env, o.Store, store.Default); !ok || s.Serial != uint64(serial)+1 || s.Len() != 1 {
+			t.Errorf("serial %d: %v", serial, b.Env.Bag.List())
+		}
+	}
+}
+
+// TestInitHalfWay: where one of several workspaces cannot be moved, all stay in use where they are.
+func TestInitHalfWay(t *testing.T) {
+	b := newBench(t)
+	b.save()
+	if err := b.Env.Select("w"); err != nil {
+		t.Fatal(err)
+	}
+	b.save()
+	b.write("else/w/terraform.tfstate", `{"version":4,"terraform_version":"1.9.0","serial":9,"lineage":"other","outputs":{"x":{"value":1,"type":"number"}},"resources":[]}`)
+	b.configure("backend \"local\" {\npath = \"one/s\"\nworkspace_dir = \"else\"\n}")
+	req := InitRequest{Lock: workspace.Request{Lock: true}, Copies: func(string, string) (bool, bool) { return true, true }}
+	if _, ok := b.Init(ctx, req); ok || !b.exists("terraform.tfstate") || !b.exists("one/s") {
+		t.Error("not as it was")
+	}
+	b.said("The new backend has a state already")
+	req.ForceCopy = true
+	if _, ok := b.Init(ctx, req); !ok || b.exists("terraform.tfstate") || !b.exists("terraform.tfstate.backup") {
+		t.Error(b.Env.Bag.List())
 	}
 }

@@ -88,6 +88,9 @@ type InitRequest struct {
 	Migrate     bool     // states may be moved
 	ForceCopy   bool     // they are, without a question, over those that are there
 	Lock        workspace.Request
+	// Setting asks for a setting that the store needs and nobody has said. It reports that the question has no answer.
+	// Nil: nobody can be asked.
+	Setting func(name, note string, secret bool) (text string, answered bool)
 	// Copies asks whether states are to be copied from a backend of one type to one of another. It
 	// reports that the question has no answer.
 	Copies func(from, to string) (copies, answered bool)
@@ -95,6 +98,8 @@ type InitRequest struct {
 	Rename func() string
 	// Choose asks which of some workspaces is to be selected, where none of them is: "" if that has no answer.
 	Choose func(selected string, names []string) string
+	// Unset is told of a backend that is not used any more, since no block declares one.
+	Unset func(was string)
 }
 
 // settings say which store to use, and how it is set up.

@@ -3,6 +3,7 @@ package backend
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/lethe-iac/lethe/internal/state/store/remotestore"
 	"github.com/lethe-iac/lethe/internal/workspace"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // Init settles which store is used from now on, moves what another one has if that is wanted, and
@@ -45,16 +47,48 @@ func (d *Directory) Init(ctx context.Context, req InitRequest) (configured strin
 			next = was // what -backend-config said when it was last given
 		}
 	}
-	if !req.Reconfigure && !was.same(next) && !d.migrate(ctx, was, next, before != nil, req) {
+	next = d.asked(ctx, next, req)
+	m := migration{Directory: d, req: req, was: was, next: next}
+	defer m.end()
+	moves := !req.Reconfigure && !was.same(next)
+	if moves && !m.migrate(ctx, before != nil) {
 		return "", false
 	}
 	if before == nil && !d.try(ctx, next, req) || !d.remember(declared, next, d.Env.Bag) || before != nil && !d.try(ctx, next, req) {
 		return "", false // what is used for the first time, and does not work, is not remembered
 	}
+	if !m.putAside() {
+		return "", false
+	}
+	if moves && block == nil && before != nil {
+		req.Unset(before.Type)
+	}
 	if block != nil && (req.Reconfigure || before == nil || !was.same(next)) {
 		configured = block.Type
 	}
 	return configured, true
+}
+
+// asked are settings with those that the store needs and nobody has said, as far as the user answers.
+func (d *Directory) asked(ctx context.Context, s settings, req InitRequest) settings {
+	for {
+		_, err := s.driver.Open(ctx, d.storeSettings(s.driver.Schema, s.config, backendSettings(s.driver)))
+		var bad *store.SettingError
+		if !errors.As(err, &bad) || !bad.Missing || len(bad.Path) != 1 || req.Setting == nil {
+			return s // opening it says what is wrong
+		}
+		of := s.driver.Schema.Attribute(bad.Path)
+		if of == nil || of.Type != cty.String {
+			return s
+		}
+		text, ok := req.Setting(of.Name, of.Description, of.Sensitive)
+		if !ok || text == "" {
+			return s
+		}
+		attrs := s.config.AsValueMap()
+		attrs[of.Name] = cty.StringVal(text)
+		s.config = cty.ObjectVal(attrs)
+	}
 }
 
 // try opens the store once, so that wrong settings are found now.
@@ -102,8 +136,46 @@ func (d *Directory) reselect(names []string, req InitRequest) bool {
 	return false
 }
 
-// migrate moves the states of one store into another, if there are any and the user agrees.
-func (d *Directory) migrate(ctx context.Context, was, next settings, configured bool, req InitRequest) bool {
+// migration takes states from one store into another.
+type migration struct {
+	*Directory
+	req       InitRequest
+	was, next settings
+	// left are the files of a directory without a backend block whose states were copied elsewhere. They stay where
+	// they are, and locked, until all is copied and the new backend is remembered.
+	left []left
+}
+
+// left is a file whose state is elsewhere now.
+type left struct {
+	*store.Local
+	locked    *workspace.State
+	workspace string
+}
+
+// end releases what is still locked.
+func (m *migration) end() {
+	for _, l := range m.left {
+		l.locked.Unlock()
+	}
+}
+
+// putAside renames the files that are left to backups: one in the place of a directory without a backend block is taken
+// for a state in use. Init of Terraform or OpenTofu that has moved a state elsewhere leaves an empty file in its place.
+func (m *migration) putAside() bool {
+	for _, l := range m.left {
+		if err := l.SetAside(l.workspace); err != nil {
+			m.Env.Bag.Add(diag.Errorf("Failed to move the state", "It was copied to the new backend, but the original cannot be renamed: %s. Remove it.", disk.Reason(err)))
+			return false
+		}
+	}
+	return true
+}
+
+// migrate moves the states, if there are any and the user agrees. configured says that the former backend was set up by
+// init, and is no mere file of the directory.
+func (m *migration) migrate(ctx context.Context, configured bool) bool {
+	d, req, was, next := m.Directory, m.req, m.was, m.next
 	if configured && !req.Migrate && !req.ForceCopy {
 		d.Env.Bag.Add(diag.Errorf("Backend configuration changed", "A change in the backend configuration has been detected, which may require migrating existing state.\n\nIf you wish to attempt automatic migration of the state, use \"lethe init -migrate-state\".\nIf you wish to store the current configuration with no changes to the state, use \"lethe init -reconfigure\"."))
 		return false
@@ -136,11 +208,11 @@ func (d *Directory) migrate(ctx context.Context, was, next settings, configured 
 		}
 	}
 	if store.Single(ctx, to) && !slices.Equal(names, []string{store.Default}) {
-		return d.copySelected(ctx, from, to, names, next, req)
+		return m.copySelected(ctx, from, to, names)
 	}
 	for _, name := range names {
 		target, ok := d.renamed(ctx, name, to, next, req)
-		if !ok || !d.copyState(ctx, way{from, to, name, target}, !configured, req) {
+		if !ok || !m.copyState(ctx, way{from, to, name, target}, !configured) {
 			return false
 		}
 		if name != target && !d.choose(target) {
@@ -183,13 +255,14 @@ func (d *Directory) choose(name string) bool {
 }
 
 // copySelected copies the selected workspace into a store that keeps one state. The others stay where they are.
-func (d *Directory) copySelected(ctx context.Context, from, to store.Store, names []string, next settings, req InitRequest) bool {
+func (m *migration) copySelected(ctx context.Context, from, to store.Store, names []string) bool {
+	d, next := m.Directory, m.next
 	selected := d.Env.Selected()
 	if !slices.Contains(names, selected) {
 		d.Env.Bag.Add(diag.Errorf("Workspaces not supported", "The backend %q keeps one state, and the selected workspace %q has none that could be copied there. Select one of these first: %s.", next.driver.Name, selected, strings.Join(names, ", ")))
 		return false
 	}
-	if !d.copyState(ctx, way{from, to, selected, store.Default}, false, req) {
+	if !m.copyState(ctx, way{from, to, selected, store.Default}, false) {
 		return false
 	}
 	if others := slices.DeleteFunc(names, func(n string) bool { return n == selected }); len(others) > 0 {
@@ -204,41 +277,63 @@ type way struct {
 	source, target string // workspaces
 }
 
-// copyState copies one workspace, both sides locked, and reads the copy back. The original stays where it is, as a
-// backup if it is moved: what is in the place of a directory without a backend block is taken for a state in use.
-// Init of Terraform or OpenTofu that has moved a state elsewhere leaves an empty file in its place.
-func (d *Directory) copyState(ctx context.Context, w way, moves bool, req InitRequest) bool {
-	lock := req.Lock
+// copyState copies one workspace, both sides locked, and reads the copy back. The original stays where it is; moves says
+// that its file is to be put aside.
+func (m *migration) copyState(ctx context.Context, w way, moves bool) (ok bool) {
+	d := m.Directory
+	lock := m.req.Lock
 	lock.Store, lock.Name, lock.Operation = w.from, w.source, "migration source state"
 	source, ok := workspace.Lock(ctx, d.Env, lock)
 	if !ok {
 		return false
 	}
-	defer source.Unlock()
+	if local, is := store.As[*store.Local](w.from); is && moves {
+		m.left = append(m.left, left{local, source, w.source})
+	} else {
+		defer source.Unlock()
+	}
 	lock.Store, lock.Name, lock.Operation, lock.Replaces = w.to, w.target, "migration destination state", true
 	target, ok := workspace.Lock(ctx, d.Env, lock)
 	if !ok {
 		return false
 	}
 	defer target.Unlock()
-	if have := target.Snapshot(); target.Stored() && have.Len() > 0 && have.Lineage != source.Snapshot().Lineage && !req.ForceCopy {
-		d.Env.Bag.Add(diag.Errorf("The new backend has a state already", "The workspace %q has a state in both backends, and they do not descend from one another. Use -force-copy to overwrite the one in the new backend, or -reconfigure to use it as it is.", w.source))
-		return false
+	next := source.Snapshot()
+	if have := target.Snapshot(); target.Stored() {
+		if state.Equal(have, next) && have.Serial == next.Serial {
+			return true // as it is after a migration that did not come to its end
+		}
+		if why := ahead(have, next); why != "" && have.Len()+len(have.Outputs) > 0 && !m.req.ForceCopy {
+			d.Env.Bag.Add(diag.Errorf("The new backend has a state already", "The workspace %q has a state in both backends, and %s. Use -force-copy to overwrite the one in the new backend, or -reconfigure to use it as it is.", w.source, why))
+			return false
+		}
+		if have.Serial >= next.Serial {
+			e := next.Edit()
+			e.Head().Serial = have.Serial + 1 // services and programs take a lower one for an older state
+			next = e.Done()
+		}
 	}
-	if !target.Put(source.Snapshot()) {
+	if !target.Put(next) {
 		return false
 	}
 	// What is written is the state as this program spells it, which is not how another has: of checks Terraform keeps no order.
-	written, err := source.Snapshot().Bytes()
+	written, err := next.Bytes()
 	if copied, ok := workspace.Read(ctx, d.Env, w.to, w.target); err != nil || !ok || copied.Digest() != state.DigestOf(written) {
 		d.Env.Bag.Add(diag.Errorf("Copied state differs", "What the new backend gives as the state of the workspace %q is not what was written there. The previous backend still has it.", w.target))
 		return false
 	}
-	if local, ok := store.As[*store.Local](w.from); ok && moves {
-		if err := local.SetAside(w.source); err != nil {
-			d.Env.Bag.Add(diag.Errorf("Failed to move the state", "It was copied to the new backend, but the original cannot be renamed: %s. Remove it.", disk.Reason(err)))
-			return false
-		}
-	}
 	return true
+}
+
+// ahead says why a state is not to be replaced by another one: "" if it is an earlier one of the same.
+func ahead(have, next *state.Snapshot) string {
+	switch {
+	case have.Lineage != next.Lineage:
+		return "they do not descend from one another"
+	case have.Serial > next.Serial:
+		return fmt.Sprintf("the one in the new backend is newer: its serial is %d, that in the previous one is %d", have.Serial, next.Serial)
+	case have.Serial == next.Serial:
+		return "they were changed independently of one another"
+	}
+	return ""
 }

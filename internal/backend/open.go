@@ -3,6 +3,7 @@ package backend
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/lethe-iac/lethe/internal/state/store"
 )
@@ -87,5 +88,22 @@ func (d *Directory) moved(was, next settings) string {
 		return "Changes to backend configurations require reinitialization."
 	}
 	name := d.Env.Selected()
-	return fmt.Sprintf("The state was kept in %s, and is to be kept in %s.", d.place(was, from, name), d.place(next, to, name))
+	a, b := d.place(was, from, name), d.place(next, to, name)
+	if names := was.differ(next); a == b && len(names) > 0 {
+		return fmt.Sprintf("The state was kept in %s, and other settings of it say now where it is, or how it is reached: %s.", a, strings.Join(names, ", "))
+	}
+	return fmt.Sprintf("The state was kept in %s, and is to be kept in %s.", a, b)
+}
+
+// differ names the settings of one backend that have other values.
+func (s settings) differ(other settings) (names []string) {
+	if s.driver.Name != other.driver.Name {
+		return nil
+	}
+	for _, a := range s.driver.Schema.Attrs {
+		if !s.config.GetAttr(a.Name).RawEquals(other.config.GetAttr(a.Name)) {
+			names = append(names, a.Name)
+		}
+	}
+	return names
 }

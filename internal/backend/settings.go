@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -168,9 +169,10 @@ func (d *Directory) override(driver store.Driver, text string, attrs map[string]
 		return false
 	}
 	ty := driver.Schema.Type()
+	names := slices.Sorted(maps.Keys(ty.AttributeTypes()))
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if !ty.HasAttribute(name) {
-			d.Env.Bag.Add(diag.Errorf("Invalid backend configuration argument", "The backend configuration argument %q given with -backend-config is not expected for the backend %q. Available are: %s.", name, driver.Name, strings.Join(slices.Sorted(maps.Keys(ty.AttributeTypes())), ", ")))
+			d.Env.Bag.Add(diag.Errorf("Invalid backend configuration argument", "The backend configuration argument %q given with -backend-config is not expected for the backend %q.%s", name, driver.Name, cmp.Or(diag.DidYouMean(name, names), " Available are: "+strings.Join(names, ", ")+".")))
 			return false
 		}
 		attrs[name] = given[name]

@@ -45,7 +45,8 @@ func (x *execution) tearDown(k *kept) {
 		left.Run = k.stays
 		left.Written, err = s.Keep(Kept{File: x.file.Name, Run: k.stays.Name, State: k.snapshot})
 	default:
-		left.Written, err = s.Write(k.snapshot)
+		left.Failed = true
+		left.Written, err = s.Keep(Kept{File: x.file.Name, Run: k.by.Name, State: k.snapshot, Failed: true})
 	}
 	if err != nil {
 		left.Diags = append(left.Diags, unwritten(err))
@@ -79,9 +80,9 @@ func (x *execution) abandon() {
 			continue
 		}
 		now := k.now()
-		left := &Left{File: x.file, Run: k.by, Objects: objects(now)}
+		left := &Left{File: x.file, Run: k.by, Objects: objects(now), Failed: true}
 		if len(left.Objects) > 0 {
-			left.Written, _ = x.suite.Write(now) // that it could not be written is seen by what is not said
+			left.Written, _ = x.suite.Keep(Kept{File: x.file.Name, Run: k.by.Name, State: now, Failed: true}) // that it could not be written is seen by what is not said
 			x.suite.Reporter.Left(left)
 		}
 		k.forget(len(left.Objects) == 0 || left.Written != "")

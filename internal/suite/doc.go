@@ -141,15 +141,17 @@ type Left struct {
 	Run     *Run          // the last one that worked with the state
 	Objects []addr.Object // what is still there
 	Meant   bool          // skip_cleanup says that it stays
+	Failed  bool          // a file of its own says what could not be destroyed: see Kept
 	Written string        // the file with the state; "" if it could not be written
 	Diags   []diag.Diagnostic
 }
 
-// Kept is a state that a file left behind on purpose, for a later call to clean up.
+// Kept is a state that a file left behind, for a later call to clean up.
 type Kept struct {
 	File, Run string // the name of the test file, and that of the run that worked with the state last
 	State     *state.Snapshot
 	Written   string // the file with the state, as messages have it
+	Failed    bool   // it could not be destroyed; otherwise it stays on purpose
 }
 
 // Place is where a backend block keeps a state: locked, and read.
@@ -216,13 +218,11 @@ type Suite struct {
 	Logged func() string
 	// Documents are what a run leaves at rest and shows, for canaries to be looked for.
 	Documents func(r *Run) []Document
-	// Write keeps a state that could not be destroyed, and says where.
-	Write func(s *state.Snapshot) (file string, err error)
-	// Keep keeps a state that is to stay, and says where. Forget removes it.
+	// Keep keeps a state that is to stay, or could not be destroyed, and says where. Forget removes it.
 	Keep   func(k Kept) (file string, err error)
 	Forget func(k Kept) error
-	// Begin begins the journal of a state in memory; nil if there can be none.
-	Begin func() Noted
+	// Begin begins the journal of a state in memory, which a run of a test file works with first; nil if there can be none.
+	Begin func(file, run string) Noted
 	// Open opens the state that the backend block of a run says.
 	Open func(ctx context.Context, r *Run, bag *diag.Bag) (Place, bool)
 	// AtOnce is how many runs may run at the same time, where their file lets them.

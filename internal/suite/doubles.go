@@ -2,6 +2,7 @@ package suite
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -140,7 +141,7 @@ func (e *evaluation) targets(tree *config.Tree) {
 	for _, m := range e.x.file.Mocks {
 		list = append(list, m.Overrides...)
 	}
-	if len(list) == 0 {
+	if len(list)+len(e.x.file.Mocks) == 0 {
 		return
 	}
 	trees := []*config.Tree{e.x.suite.Root}
@@ -150,6 +151,15 @@ func (e *evaluation) targets(tree *config.Tree) {
 		}
 	}
 	warn(list, trees...)
+	for name, m := range e.x.file.Mocks {
+		passed := func(r *Run) bool {
+			return slices.ContainsFunc(r.Providers, func(p config.Passed) bool { return p.Parent.ProviderName == name })
+		}
+		needed := func(t *config.Tree) bool { return needs(t, name.Local) }
+		if !slices.ContainsFunc(trees, needed) && !slices.ContainsFunc(e.x.file.Runs, passed) {
+			e.bag.Add(diag.Warningf("Unused mock provider", "No configuration under test needs a provider %q, and no run passes this one. What they need is not mocked by it.", name.Local).At(m.Range))
+		}
+	}
 }
 
 // has reports whether what an override is about is in a configuration.
@@ -186,12 +196,43 @@ func (e *evaluation) mocked(m *testfile.Mock, p addr.Provider) *mocked {
 		return out
 	}
 	out.provider = &mock.Provider{Provider: behind}
+	schemas, _ := behind.Schemas(context.Background())
 	for _, d := range m.Defaults {
-		out.defaults[ofType{d.Mode, d.Type}] = mock.Answer{
-			Given: e.object(d.Values, d.Mode, "the defaults of "+d.Type), Known: known(d.During, m.During), At: d.Range,
+		given := e.object(d.Values, d.Mode, "the defaults of "+d.Type)
+		out.defaults[ofType{d.Mode, d.Type}] = mock.Answer{Given: given, Known: known(d.During, m.During), At: d.Range}
+		if e.run == e.x.file.Runs[0] && schemas != nil {
+			e.unknown(d, given, schemas)
 		}
 	}
 	return out
+}
+
+// unknown warns of defaults that answer nothing: of a type that the provider has not, or of an attribute that the type has
+// not.
+func (e *evaluation) unknown(d *testfile.Default, given cty.Value, schemas *provider.Schemas) {
+	s, err := schemas.Type(d.Mode, d.Type)
+	if err != nil {
+		return // who uses the type says so
+	}
+	if s == nil {
+		e.bag.Add(diag.Warningf("Invalid mocked values", "The provider has no %s type %q, so that these values are the answer to nothing.%s", d.Mode.Block(), d.Type, diag.DidYouMean(d.Type, schemas.Types(d.Mode))).At(d.Range))
+		return
+	}
+	var names []string
+	for _, a := range s.Attrs {
+		names = append(names, a.Name)
+	}
+	for _, b := range s.Blocks {
+		names = append(names, b.Name)
+	}
+	if given == cty.NilVal {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(given.Type().AttributeTypes())) {
+		if !slices.Contains(names, name) {
+			e.bag.Add(diag.Warningf("Invalid mocked values", "The type %q has no attribute %q: what is given for it is the answer to nothing.%s", d.Type, name, diag.DidYouMean(name, names)).At(d.Range))
+		}
+	}
 }
 
 // known reports whether a value is known while planning, by what is said of it and around it.

@@ -47,7 +47,10 @@ func (x *execution) state(ctx context.Context, key string, r *Run, bag *diag.Bag
 	x.suite.mu.Lock()
 	k := x.states[key]
 	if k == nil {
-		k = &kept{snapshot: &state.Snapshot{}, begin: x.suite.Begin}
+		k = &kept{snapshot: &state.Snapshot{}}
+		if begin := x.suite.Begin; begin != nil {
+			k.begin = func() Noted { return begin(x.file.Name, r.Name) }
+		}
 		x.states[key] = k
 	}
 	x.suite.mu.Unlock()

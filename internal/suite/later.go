@@ -11,13 +11,13 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// CleanUp destroys what earlier calls left on purpose, in the order in which it was left: with the module, the values and the provider
-// settings of the run that worked with it last. Runs whose states stayed, too, give their outputs to it. It reports
-// whether nothing is left.
-func (s *Suite) CleanUp(ctx context.Context, all []Kept) bool {
+// CleanUp destroys what earlier calls left, in the order in which it was left: with the module, the values and the
+// provider settings of the run that worked with it last. Runs of all those whose states stayed give their outputs to it.
+// It reports whether nothing is left.
+func (s *Suite) CleanUp(ctx context.Context, what, all []Kept) bool {
 	s.trees, s.programs = map[string]*config.Tree{"": s.Root}, map[programKey]*compiled{}
 	clean := true
-	for _, k := range all {
+	for _, k := range what {
 		if ctx.Err() != nil {
 			return false
 		}
@@ -31,7 +31,7 @@ func (s *Suite) later(ctx context.Context, k Kept, all []Kept) bool {
 	var bag diag.Bag
 	file := &File{File: &testfile.File{Name: k.File}}
 	r := &Run{Run: &testfile.Run{Name: k.Run}, File: file}
-	left := &Left{File: file, Run: r, Written: k.Written}
+	left := &Left{File: file, Run: r, Written: k.Written, Failed: k.Failed}
 	state := &kept{snapshot: k.State, by: r}
 	if s.find(k, file, r) {
 		r.after = earlier(all, k.File)

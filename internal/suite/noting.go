@@ -39,14 +39,17 @@ type noting struct {
 	doubles run.Doubles
 }
 
-// real reports whether something is left behind by what a provider makes.
-func (n *noting) real(p addr.ProviderInstance) bool {
-	return p.Provider != addr.Builtin("terraform") && (n.doubles == nil || n.doubles.Provider(p) == nil)
+// real reports whether an object that a provider makes is left behind.
+func (n *noting) real(i addr.Instance, p addr.ProviderInstance) bool {
+	return p.Provider != addr.Builtin("terraform") && (n.doubles == nil || n.doubles.Provider(p) == nil && n.doubles.Object(i, nil) == nil)
 }
 
 // Intent implements journal.Journal.
 func (n *noting) Intent(i journal.Intent) (journal.Op, error) {
-	if j := n.noted(n.real(i.Provider)); j != nil && n.real(i.Provider) {
+	if !n.real(i.Object.Instance, i.Provider) {
+		return 0, nil
+	}
+	if j := n.noted(true); j != nil {
 		return j.Intent(i)
 	}
 	return 0, nil
@@ -57,7 +60,7 @@ func (n *noting) Later(over func(error), op journal.Op, changed ...journal.Chang
 	n.mu.Lock()
 	n.changed = append(n.changed, changed...)
 	n.mu.Unlock()
-	changed = slices.DeleteFunc(slices.Clone(changed), func(c journal.Change) bool { return c.Entry != nil && !n.real(c.Entry.Provider) })
+	changed = slices.DeleteFunc(slices.Clone(changed), func(c journal.Change) bool { return c.Entry != nil && !n.real(c.Object.Instance, c.Entry.Provider) })
 	if j := n.noted(false); j != nil && (op != 0 || len(changed) > 0) {
 		j.Later(over, op, changed...)
 	} else {

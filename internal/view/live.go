@@ -172,7 +172,9 @@ func (l *live) rows(ops []*op, now time.Time) []string {
 	})
 	var rows []string
 	for _, o := range shown {
-		rows = append(rows, l.row(fmt.Sprintf("  %s: %s", EscapeLine(o.object.String()), o.words().still), seconds(max(now.Sub(o.began), 0)), ""))
+		took, what := seconds(max(now.Sub(o.began), 0)), ": "+o.still()
+		name := elide(EscapeLine(o.object.String()), l.room(took)-2-columns(what))
+		rows = append(rows, l.row("  "+name+what, took, ""))
 	}
 	if more := len(ops) - len(shown); more > 0 {
 		rows = append(rows, l.row(fmt.Sprintf("  … and %d more", more), "", dim))
@@ -233,15 +235,21 @@ func (l *live) left(now time.Time) time.Duration {
 
 // row is one line that fits the screen, with text at its right end.
 func (l *live) row(text, right string, s style) string {
-	room := min(l.width, maxWidth) - 1 - columns(right)
-	if right != "" {
-		room -= 2
-	}
+	room := l.room(right)
 	text = fit(text, room)
 	if right != "" {
 		text += strings.Repeat(" ", room-columns(text)+2) + right
 	}
 	return l.o.paint(text, s)
+}
+
+// room is how much of a row is left of text at its right end.
+func (l *live) room(right string) int {
+	room := min(l.width, maxWidth) - 1 - columns(right)
+	if right != "" {
+		room -= 2
+	}
+	return room
 }
 
 // columns is how wide text is on a terminal.
@@ -279,4 +287,18 @@ func fit(s string, room int) string {
 		b.WriteRune(r)
 	}
 	return b.String() + "…"
+}
+
+// elide shortens an address to a number of columns, in its middle: addresses of one kind differ at their ends.
+func elide(s string, room int) string {
+	if columns(s) <= room {
+		return s
+	}
+	runes := []rune(s)
+	at := len(runes)
+	for n := 0; at > 0 && n+runeColumns(runes[at-1]) <= (room-1)/2; at-- {
+		n += runeColumns(runes[at-1])
+	}
+	end := string(runes[at:])
+	return fit(s, room-columns(end)) + end
 }

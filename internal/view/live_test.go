@@ -112,7 +112,7 @@ func TestProgress(t *testing.T) {
 	start := time.Unix(0, 0)
 	var ops []*op
 	for _, name := range []string{"a.b", "a.c", "a.d"} {
-		ops = append(ops, &op{opKey{object(t, name), event.Create}, start, 0})
+		ops = append(ops, &op{opKey: opKey{object(t, name), event.Create}, began: start})
 	}
 	needs := []addr.Resource{ops[1].object.Resource()}
 	held := queue.New(&plan.Plan{Changes: []*plan.Change{
@@ -288,4 +288,32 @@ func TestDownloads(t *testing.T) {
 			t.Errorf("%T prints %q", v, &b)
 		}
 	}
+}
+
+// TestRowsTellApart: on a narrow terminal, rows of instances differ, and a provisioner is a part of the step that it
+// belongs to.
+func TestRowsTellApart(t *testing.T) {
+	clock := newClock()
+	s := &screen{t: t}
+	h := NewHuman(s, s, Options{Terminal: true, Width: 50, Now: clock.now})
+	h.ops.stop()
+	h.live.total = 3
+	for n := range 2 {
+		o := object(t, fmt.Sprintf("module.network.example_subnetwork.with_a_long_name[%d]", n))
+		h.Tell(event.Started{Object: o, Op: event.Create, At: clock.now()})
+		h.Tell(event.ProvisionStarted{Object: o, Type: "local-exec"})
+	}
+	clock.advance(2 * time.Second)
+	h.beat(clock.now())
+	want := `
+  module.network…a_long_name[0]: provisioning  2s
+  module.network…a_long_name[1]: provisioning  2s
+0/3 done · 2 running · 1 waiting`
+	if got := s.String(); !strings.HasSuffix(got, want) {
+		t.Errorf("it ends not with\n%s\nbut is\n%s", want, got)
+	}
+	if got := interruptText(1, "Lethe", &h.ops); strings.Count(got, "(provisioning, 2s)") != 2 || strings.Contains(got, "creating") {
+		t.Errorf("an interrupt says %q", got)
+	}
+	h.Finish()
 }

@@ -38,9 +38,19 @@ type op struct {
 	opKey
 	began time.Time
 	heard time.Duration // how long it ran when it was last reported
+
+	provisioning bool // by a provisioner of the object, which is a part of it
 }
 
 func (o *op) words() words { return vocabulary[o.op] }
+
+// still is what it is doing now.
+func (o *op) still() string {
+	if o.provisioning {
+		return vocabulary[event.Provision].still
+	}
+	return o.words().still
+}
 
 // heartbeat is how often an operation that takes long is reported.
 const heartbeat = 10 * time.Second
@@ -64,13 +74,30 @@ func (r *running) follow(e event.Event) {
 	case event.Failed:
 		delete(r.ops, opKey{e.Object, e.Op})
 	case event.ProvisionStarted:
-		r.begin(e.Object, event.Provision, time.Time{})
+		if o := r.of(e.Object); o != nil {
+			o.provisioning = true
+		} else {
+			r.begin(e.Object, event.Provision, time.Time{})
+		}
 	case event.ProvisionDone:
+		if o := r.of(e.Object); o != nil {
+			o.provisioning = false
+		}
 		delete(r.ops, opKey{e.Object, event.Provision})
 	case event.Transfer:
 		r.move(e)
 	}
 	r.arrange()
+}
+
+// of is the step that goes on with an object, other than a provisioner that runs by itself; nil: there is none.
+func (r *running) of(object addr.Object) *op {
+	for _, what := range []event.Op{event.Create, event.Update, event.Delete} {
+		if o := r.ops[opKey{object, what}]; o != nil {
+			return o
+		}
+	}
+	return nil
 }
 
 func (r *running) begin(o addr.Object, what event.Op, at time.Time) {
@@ -239,7 +266,7 @@ func (r *running) pending() string {
 	closing := map[addr.Object]bool{}
 	for _, o := range r.list() {
 		closing[o.object] = closing[o.object] || o.op == event.Close
-		fmt.Fprintf(&b, "  - %s (%s, %s)\n", EscapeLine(o.object.String()), o.words().still, seconds(max(r.now().Sub(o.began), 0)))
+		fmt.Fprintf(&b, "  - %s (%s, %s)\n", EscapeLine(o.object.String()), o.still(), seconds(max(r.now().Sub(o.began), 0)))
 	}
 	for _, m := range r.transfers() {
 		fmt.Fprintf(&b, "  - %s (downloading, %s)\n", EscapeLine(m.name), m.progress(r.now()))

@@ -71,7 +71,7 @@ func (s *Screen) readLine(f *os.File, secret bool) (string, bool) {
 // Confirm asks for a plain "yes". Without an answer it is false and false.
 func (s *Screen) Confirm(title, note string) (yes, answered bool) {
 	s.Print("\n")
-	text, ok := s.Ask(Question{Title: title, Note: note + "\nOnly 'yes' will be accepted to approve."})
+	text, ok := s.Ask(Question{Title: title, Note: strings.TrimPrefix(note+"\n", "\n") + "Only 'yes' will be accepted to approve."})
 	return ok && text == "yes", ok
 }
 

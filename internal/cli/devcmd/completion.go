@@ -47,7 +47,7 @@ func CompletionScript(shell, program string) (string, bool) {
 func Shells() []string { return slices.Sorted(maps.Keys(completionScripts)) }
 
 // completionScripts are scripts by shell. Each asks the program, with the line so far in COMP_LINE; bash takes what
-// stands behind an equals sign for a word of its own, the others do not.
+// stands behind an equals sign for a word of its own, the others do not. Where the program has nothing to offer, files are.
 var completionScripts = map[string]string{
 	"bash": `complete -o default -C PROGRAM PROGRAM
 `,
@@ -61,6 +61,7 @@ _PROGRAM() {
     if (( ${#found} )); then
         compadd -- "${found[@]/#/$before}"
     else
+        compset -P '-*='
         _files
     fi
 }
@@ -73,11 +74,11 @@ fi
 	"fish": `function __PROGRAM_complete
     set -l word (commandline -ct)
     set -l before (string match -r '^-[^=]*=' -- $word)
-    for c in (COMP_LINE=(commandline -cp) COMP_POINT= command PROGRAM 2>/dev/null)
-        printf '%s\n' "$before$c"
-    end
+    set -l found (COMP_LINE=(commandline -cp) COMP_POINT= command PROGRAM 2>/dev/null)
+    test -n "$found"; or set found (__fish_complete_path (string replace -r '^-[^=]*=' '' -- $word))
+    printf "$before%s\n" $found
 end
-complete -c PROGRAM -a '(__PROGRAM_complete)'
+complete -c PROGRAM -f -a '(__PROGRAM_complete)'
 `,
 	"powershell": `Register-ArgumentCompleter -Native -CommandName PROGRAM -ScriptBlock {
     param($word, $ast, $position)

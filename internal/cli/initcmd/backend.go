@@ -15,12 +15,25 @@ import (
 func (i *initialization) initBackend(ctx context.Context) bool {
 	configured, ok := i.p.States().Init(ctx, backend.InitRequest{
 		Overrides: i.f.backendConfig, Reconfigure: i.f.reconfigure, Migrate: i.f.migrate, ForceCopy: i.f.forceCopy,
-		Lock: i.p.LockRequest(""), Copies: i.askCopy, Rename: i.askName, Choose: i.askWorkspace,
+		Lock: i.p.LockRequest(""), Setting: i.askSetting, Copies: i.askCopy, Rename: i.askName, Choose: i.askWorkspace, Unset: i.unset,
 	})
 	if configured != "" {
 		i.p.UI.Step("backend_configured_success_message", fmt.Sprintf("\nSuccessfully configured the backend %q! Lethe will automatically\nuse this backend unless the backend configuration changes.", configured))
 	}
 	return ok
+}
+
+// unset says that states are kept in the directory from now on.
+func (i *initialization) unset(was string) {
+	i.p.UI.Step("backend_unset", fmt.Sprintf("\nSuccessfully unset the backend %q. Lethe will now operate locally.", was))
+}
+
+// askSetting asks for a setting of the backend.
+func (i *initialization) askSetting(name, note string, secret bool) (string, bool) {
+	if !i.p.MayAsk() {
+		return "", false
+	}
+	return i.p.UI.Ask(base.Question{Title: name, Note: note, Secret: secret})
 }
 
 // askCopy asks whether existing states are to be copied to another backend.

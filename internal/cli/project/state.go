@@ -42,8 +42,12 @@ func Workspaces(c *base.Call) *workspace.Env {
 // nil without one.
 func (p *Project) root() *config.Module {
 	if p.Tree == nil {
-		if root, _ := config.Load(p.Dir, p.LoadOptions(), &diag.Sources{}, &diag.Bag{}); root != nil {
+		var bag diag.Bag
+		if root, ok := config.Load(p.Dir, p.LoadOptions(), p.Call.Sources, &bag); root != nil {
 			p.rootOnly(root)
+			if !ok && (root.Unreadable() || root.Stored() == nil) {
+				p.unsure = &bag
+			}
 		}
 	}
 	if p.Tree == nil || p.Tree.Root == nil {
@@ -59,6 +63,10 @@ func (p *Project) rootOnly(root *config.Module) {
 
 // OpenStore opens the store in use, with what flags say about files.
 func (p *Project) OpenStore(ctx context.Context) (*backend.Opened, bool) {
+	if p.root(); p.unsure != nil {
+		p.Bag.Take(p.unsure)
+		return nil, false
+	}
 	backup := p.Options.Backup
 	if backup != store.NoBackup {
 		backup = p.Call.Path(backup)

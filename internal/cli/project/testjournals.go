@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"sync"
 
@@ -31,7 +32,7 @@ type testJournal struct {
 var begins sync.Mutex
 
 // Begin begins one; nil if it cannot, which is told.
-func (t Tests) Begin() suite.Noted {
+func (t Tests) Begin(file, run string) suite.Noted {
 	begins.Lock()
 	defer begins.Unlock()
 	e, ok := t.p.States().Encryption()
@@ -39,7 +40,7 @@ func (t Tests) Begin() suite.Noted {
 		return nil
 	}
 	o := journal.Options{FS: t.p.Call.FS(), Now: t.p.Call.Now, Seal: crypt.Around(nil, e.State)}
-	header := journal.About(nil, state.NewLineage(), "test-"+t.p.Call.Now().UTC().Format("20060102T150405Z"), base.Version)
+	header := journal.About(nil, state.NewLineage(), file+"/"+run, base.Version)
 	err := o.FS.MkdirAll(t.states(), 0o755)
 	for n := 1; err == nil; n++ {
 		path := filepath.Join(t.states(), fmt.Sprintf("%d-%d.journal", os.Getpid(), n))
@@ -67,8 +68,8 @@ func (j *testJournal) End(remove bool) {
 	}
 }
 
-// Lost says what tests have left that were killed: what exists is put into files. It reports false if that cannot be done.
-func (t Tests) Lost() bool {
+// lost keeps what tests have made that were killed, and names what else they left. It reports false if that cannot be done.
+func (t Tests) lost() bool {
 	fsys := t.p.Call.FS()
 	left, _ := filepath.Glob(filepath.Join(t.states(), "*.journal"))
 	for _, path := range left {
@@ -94,7 +95,7 @@ func (t Tests) Lost() bool {
 	return true
 }
 
-// report writes what a killed test has made, and names it.
+// report keeps what a killed test has made, and names it.
 func (t Tests) report(r *journal.Recovery) error {
 	text := ""
 	list := func(head string, n int, line func(i int) string) {
@@ -114,7 +115,8 @@ func (t Tests) report(r *journal.Recovery) error {
 	written := ""
 	if len(made) > 0 {
 		var err error
-		if written, err = t.WriteErrored(r.Snapshot); err != nil {
+		dir, name := path.Split(r.Header.Run)
+		if written, err = t.Keep(suite.Kept{File: path.Clean(dir), Run: name, State: r.Snapshot, Failed: true}); err != nil {
 			return err
 		}
 	}
@@ -122,10 +124,10 @@ func (t Tests) report(r *journal.Recovery) error {
 	list("Nobody knows whether these calls were carried out:", len(r.Unknown), func(i int) string { return r.Unknown[i].String() })
 	list("As far as is known, these leases were not closed:", len(r.Leases), func(i int) string { return r.Leases[i].String() })
 	if written != "" {
-		text += fmt.Sprintf("\nThe state of what exists is in %s. To destroy that, run: lethe destroy -state=%[1]s\n", written)
+		text += fmt.Sprintf("\nThe state of what exists is in %s. To destroy that, run: lethe test cleanup -repair\n", written)
 	}
 	if text != "" {
-		t.p.Bag.Add(diag.Warningf("Earlier tests left something", "The test run %s was killed or crashed.\n%s", r.Header.Run, text[:len(text)-1]))
+		t.p.Bag.Add(diag.Warningf("Earlier tests left something", "The test %s was killed or crashed.\n%s", r.Header.Run, text[:len(text)-1]))
 	}
 	return nil
 }

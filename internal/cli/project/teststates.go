@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/config/testfile"
@@ -21,19 +23,7 @@ import (
 )
 
 // What tests leave behind: states that could not be destroyed are in files beside the configuration, states that are to
-// stay in the data directory, with a list of them. Others are in backends that runs have.
-
-// WriteErrored writes a state that a test could not destroy, to a file that is not there yet.
-func (t Tests) WriteErrored(s *state.Snapshot) (string, error) {
-	name := "errored_test.tfstate"
-	for n := 2; ; n++ {
-		if _, err := t.p.Call.FS().Lstat(t.p.Call.Path(name)); errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-		name = fmt.Sprintf("errored_test.%d.tfstate", n)
-	}
-	return name, t.writeState(t.p.Call.Path(name), s)
-}
+// stay in the data directory, with a list of all of them. Others are in backends that runs have.
 
 // writeState writes a state, encrypted where the configuration encrypts states.
 func (t Tests) writeState(path string, s *state.Snapshot) error {
@@ -58,7 +48,17 @@ type keptTests struct {
 type keptTest struct {
 	File  string `json:"test_file"`
 	Run   string `json:"test_run"`
-	State string `json:"state_file"` // in the same directory
+	State string `json:"state_file"` // in the same directory; what could not be destroyed, in that of the configuration
+
+	Failed bool `json:"failed,omitempty"` // it could not be destroyed
+}
+
+// path is the file with the state.
+func (t Tests) path(k keptTest) string {
+	if k.Failed {
+		return t.p.Call.Path(filepath.Base(k.State))
+	}
+	return filepath.Join(t.states(), filepath.Base(k.State))
 }
 
 // states is the directory of the states that tests leave on purpose, and of the journals of backends in runs.
@@ -86,8 +86,11 @@ func (t Tests) writeList(list keptTests) error {
 	return err
 }
 
-// Kept reads the states that tests left on purpose.
+// Kept reads the states that tests left, those that were killed too.
 func (t Tests) Kept() ([]suite.Kept, bool) {
+	if !t.lost() {
+		return nil, false
+	}
 	list, err := t.readList()
 	if err != nil {
 		t.p.Bag.Add(diag.Errorf("Failed to read the states of tests", "The file %s cannot be read: %s.", t.p.Display(t.listFile()), disk.Reason(err)))
@@ -99,8 +102,11 @@ func (t Tests) Kept() ([]suite.Kept, bool) {
 	}
 	var out []suite.Kept
 	for _, k := range list.States {
-		path := filepath.Join(t.states(), filepath.Base(k.State))
+		path := t.path(k)
 		data, err := t.p.Call.FS().ReadFile(path)
+		if k.Failed && errors.Is(err, fs.ErrNotExist) {
+			continue // the user has seen to it
+		}
 		if err == nil {
 			data, _, err = e.State.Open(context.Background(), data)
 		}
@@ -116,28 +122,35 @@ func (t Tests) Kept() ([]suite.Kept, bool) {
 		if !ok {
 			return nil, false
 		}
-		out = append(out, suite.Kept{File: k.File, Run: k.Run, State: s, Written: t.p.Display(path)})
+		out = append(out, suite.Kept{File: k.File, Run: k.Run, State: s, Written: t.p.Display(path), Failed: k.Failed})
 	}
 	return out, true
 }
 
-// Keep keeps a state that is to stay.
+// Keep keeps a state that is to stay, or that a test could not destroy, in a file that is not there yet.
 func (t Tests) Keep(k suite.Kept) (string, error) {
-	list, err := t.readList()
-	if err == nil {
-		err = t.p.Call.FS().MkdirAll(t.states(), 0o755)
+	list, unread := t.readList()
+	made := t.p.Call.FS().MkdirAll(t.states(), 0o755)
+	entry := keptTest{File: k.File, Run: k.Run, Failed: k.Failed}
+	for n := 1; ; n++ {
+		if entry.State = fmt.Sprintf("%d.tfstate", n); k.Failed {
+			entry.State = strings.Replace("errored_test."+entry.State, ".1.", ".", 1)
+		}
+		if _, err := t.p.Call.FS().Lstat(t.path(entry)); err != nil {
+			break
+		}
 	}
-	if err != nil {
+	path := t.path(entry)
+	if err := t.writeState(path, k.State); err != nil {
 		return "", err
 	}
-	name := ""
-	for n := 1; name == "" || slices.ContainsFunc(list.States, func(k keptTest) bool { return k.State == name }); n++ {
-		name = fmt.Sprintf("%d.tfstate", n)
-	}
-	path := filepath.Join(t.states(), name)
-	if err = t.writeState(path, k.State); err == nil {
-		list.States = append(list.States, keptTest{k.File, k.Run, name})
+	list.States = append(slices.DeleteFunc(list.States, func(e keptTest) bool { return t.path(e) == path }), entry)
+	err := cmp.Or(unread, made)
+	if err == nil {
 		err = t.writeList(list)
+	}
+	if k.Failed {
+		err = nil // the state is what counts: what is not in the list is destroyed by its file
 	}
 	return t.p.Display(path), err
 }
@@ -148,10 +161,11 @@ func (t Tests) Forget(k suite.Kept) error {
 	if err != nil {
 		return err
 	}
-	name := filepath.Base(k.Written)
-	list.States = slices.DeleteFunc(list.States, func(k keptTest) bool { return k.State == name })
+	entry := keptTest{State: filepath.Base(k.Written), Failed: k.Failed}
+	path := t.path(entry)
+	list.States = slices.DeleteFunc(list.States, func(e keptTest) bool { return t.path(e) == path })
 	if err = t.writeList(list); err == nil {
-		err = t.p.Call.FS().Remove(filepath.Join(t.states(), name))
+		err = t.p.Call.FS().Remove(path)
 	}
 	return err
 }

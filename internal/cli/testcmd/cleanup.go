@@ -2,19 +2,26 @@ package testcmd
 
 import (
 	"context"
+	"slices"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/suite"
 )
 
 // Cleanup is `test cleanup`.
 var Cleanup = &base.Command{
-	Name: "test cleanup", Stream: true, Makes: true, Short: "Destroy what runs of tests left on purpose",
-	Long: `Destroys what runs with skip_cleanup made and "lethe test" left, with the module,
-the values and the provider settings that their test files give them.`,
-	Examples: [][2]string{{"lethe test cleanup", "Destroy all that tests left"}},
+	Name: "test cleanup", Stream: true, Makes: true, Short: "Destroy what tests left",
+	Long: `Destroys what runs with skip_cleanup made, and what "lethe test" could not
+destroy, with the module, the values and the provider settings that their test
+files give them.`,
+	Examples: [][2]string{
+		{"lethe test cleanup", "Destroy all that tests left"},
+		{"lethe test cleanup -repair", "Destroy what they could not, and leave what is to stay"},
+	},
 	Setup: base.Flags(func(c *base.Call, f *flags) {
 		f.TestsFlag(c)
+		c.Flags.BoolVar(&f.repair, "repair", false, "Leave what skip_cleanup says: destroy only what could not be destroyed.")
 		c.Flags.BoolVar(&f.verbose, "verbose", false, "Accepted for compatibility.")
 		c.Flags.IntVar(&f.Parallelism, "parallelism", 10, "How `many` provider calls may run at once.")
 		f.VarFlags(c)
@@ -36,7 +43,11 @@ func cleanup(ctx context.Context, c *base.Call, f *flags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	if len(kept) == 0 {
+	what := slices.Clone(kept)
+	if f.repair {
+		what = slices.DeleteFunc(what, func(k suite.Kept) bool { return !k.Failed })
+	}
+	if len(what) == 0 {
 		c.UI.Line("Nothing is left of earlier tests.")
 		return c.UI.Done(base.ExitOK)
 	}
@@ -47,7 +58,7 @@ func cleanup(ctx context.Context, c *base.Call, f *flags) int {
 	c.UI.Diagnostics(c.Bag.List())
 	c.Bag.Clear()
 	s.Reporter, c.Leaving = reporter(p, f), s.Abandon
-	if !s.CleanUp(ctx, kept) || c.CutShort() {
+	if !s.CleanUp(ctx, what, kept) || c.CutShort() {
 		return c.UI.Fail()
 	}
 	c.UI.Line("What earlier tests left is destroyed.")

@@ -31,8 +31,8 @@ is checked.
 
 This makes real infrastructure, and destroys it when a file is over. What
 cannot be destroyed is listed, and its state is written to
-errored_test.tfstate. What runs with skip_cleanup made stays until "lethe test
-cleanup".`,
+errored_test.tfstate. That, and what runs with skip_cleanup made, stays until
+"lethe test cleanup".`,
 	Examples: [][2]string{
 		{"lethe test", "Run all test files"},
 		{"lethe test -filter=tests/names.tftest.hcl -verbose", "Run one of them, and show its plans and states"},
@@ -60,6 +60,7 @@ type flags struct {
 	junit   string
 	cloud   string
 	atOnce  int
+	repair  bool // of cleanup
 }
 
 func run(ctx context.Context, c *base.Call, f *flags) int {
@@ -79,14 +80,15 @@ func run(ctx context.Context, c *base.Call, f *flags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	if kept, ok := p.Tests().Kept(); !ok || len(kept) > 0 {
+	kept, ok := p.Tests().Kept()
+	if meant := slices.DeleteFunc(kept, func(k suite.Kept) bool { return k.Failed }); !ok || len(meant) > 0 {
 		if ok {
-			c.Bag.Add(diag.Errorf("Earlier tests left something", "The objects that %s/%s made in an earlier test still exist, because of skip_cleanup, and this test would make them again. To destroy them first, run: lethe test cleanup", kept[0].File, kept[0].Run))
+			c.Bag.Add(diag.Errorf("Earlier tests left something", "The objects that %s/%s made in an earlier test still exist, because of skip_cleanup, and this test would make them again. To destroy them first, run: lethe test cleanup", meant[0].File, meant[0].Run))
 		}
 		return c.UI.Fail()
 	}
 	s, ok := prepare(ctx, p, f)
-	if !ok || !p.Tests().Lost() {
+	if !ok {
 		return c.UI.Fail()
 	}
 	c.UI.Diagnostics(c.Bag.List())
@@ -160,7 +162,7 @@ func prepare(ctx context.Context, p *project.Project, f *flags) (*suite.Suite, b
 	return &suite.Suite{
 		Files: files, Root: p.Tree, Given: given, Engine: p.Engine, Now: p.Call.Now, Sources: p.Call.Sources,
 		Cleanup: p.Call.Stops.Abandon, Load: tests.LoadModule, Compile: tests.Compile, Options: tests.FrameOptions,
-		Write: tests.WriteErrored, Begin: tests.Begin, Keep: tests.Keep, Forget: tests.Forget, Open: tests.Open, AtOnce: f.atOnce, Logged: log.take,
+		Begin: tests.Begin, Keep: tests.Keep, Forget: tests.Forget, Open: tests.Open, AtOnce: f.atOnce, Logged: log.take,
 		Documents: func(r *suite.Run) []suite.Document { return testview.Documents(r, options(p, f)) },
 	}, true
 }

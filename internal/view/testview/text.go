@@ -109,7 +109,11 @@ func (t *Text) Left(l *suite.Left) {
 	fmt.Fprintf(&b, "\n%s left the following resources in state after executing\n%s, and they need to be cleaned up manually:\n", t.O.Name(), of)
 	list(&b, l)
 	if l.Written != "" {
-		b.WriteString("\nTheir state is in " + l.Written + ".\n")
+		flag := ""
+		if l.Failed {
+			flag = " -repair"
+		}
+		fmt.Fprintf(&b, "\nTheir state is in %s. To try again, run:\n    %s test cleanup%s\n", l.Written, t.O.Called(), flag)
 	}
 	t.Out.Print(b.String(), true)
 }
