@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -87,6 +88,18 @@ func SecretIn(backend string) func(cty.Path) bool {
 		a := driver.Schema.Attribute(path)
 		return a != nil && a.Sensitive
 	}
+}
+
+// SecretsOf gives the values that are secrets by themselves and stand in a block as they are.
+func SecretsOf(b *config.Backend) (values []hcl.Expression) {
+	attrs, _ := b.Body.JustAttributes() // what is wrong with the rest is said where it is read
+	secret := SecretIn(b.Type)
+	for name, a := range attrs {
+		if secret(cty.GetAttrPath(name)) && len(a.Expr.Variables()) == 0 {
+			values = append(values, a.Expr)
+		}
+	}
+	return values
 }
 
 // kept are the settings as they are written down: what is ephemeral in them is null.

@@ -5,9 +5,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/backend"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
@@ -88,8 +91,23 @@ func (p *Project) LoadSaved(ctx context.Context, saved *file.Contents) bool {
 	if !ok {
 		return false
 	}
+	p.unsecret()
 	// What is in a plan was checked when the plan was made; files beside it may be gone.
 	return p.Vars.saved(saved.Plan.Variables) && p.Compile(ctx, vet.CheckOptions{BodiesOnly: true})
+}
+
+// unsecret takes the block of the backend from the working directory where it has secrets, which a plan does not hold.
+func (p *Project) unsecret() {
+	m := p.Tree.Root.Module
+	if m.Stored() == nil || !slices.ContainsFunc(backend.SecretsOf(m.Stored()), func(x hcl.Expression) bool {
+		v, ds := x.Value(nil)
+		return !ds.HasErrors() && v.IsNull()
+	}) {
+		return
+	}
+	if now, _ := config.Load(p.Dir, p.LoadOptions(), nil, &diag.Bag{}); now != nil && now.Stored() != nil {
+		m.Backend, m.Cloud = now.Backend, now.Cloud
+	}
 }
 
 // Recall takes how providers described themselves when a plan was made, so that they need not be

@@ -10,7 +10,9 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/backend"
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
 	"github.com/lethe-iac/lethe/internal/config"
@@ -162,17 +164,41 @@ func (f *planFlags) maySave(c *base.Call) bool {
 	return f.saves(c, err)
 }
 
-// snapshotConfig is the configuration as it was read, for the plan file.
+// snapshotConfig is the configuration as it was read, for the plan file, without the secrets of the backend.
 func (o *operation) snapshotConfig() []file.ConfigModule {
+	var secrets []hcl.Expression
+	if b := o.p.Tree.Root.Module.Stored(); b != nil {
+		secrets = backend.SecretsOf(b)
+	}
 	var out []file.ConfigModule
 	o.p.Tree.Root.Walk(func(n *config.Node) {
 		m := file.ConfigModule{Key: project.ModuleKey(n.Path), Source: n.Source, Version: n.Version, Dir: o.p.Display(n.Module.Dir), Files: map[string][]byte{}}
 		for _, f := range n.Module.Files {
 			m.Files[filepath.Base(f.Name)] = f.Bytes
+			for _, s := range secrets {
+				if at := s.Range(); at.Filename == f.Name {
+					m.Files[filepath.Base(f.Name)] = nulled(m.Files[filepath.Base(f.Name)], at.Start.Byte, at.End.Byte)
+				}
+			}
 		}
 		out = append(out, m)
 	})
 	return out
+}
+
+// nulled puts null in the place of a part of a file, in which all else stays where it is.
+func nulled(text []byte, from, to int) []byte {
+	const null = "null"
+	if to-from < len(null) || to > len(text) {
+		return text
+	}
+	text = bytes.Clone(text)
+	for i := from + copy(text[from:], null); i < to; i++ {
+		if text[i] != '\n' {
+			text[i] = ' '
+		}
+	}
+	return text
 }
 
 // described is how providers describe the types that have to do with a plan: those of the
