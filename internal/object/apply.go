@@ -163,7 +163,7 @@ func recordUnreadable(t *Tools, prior *state.Entry, s Stored, resp provider.Appl
 	if prior != nil {
 		return prior
 	}
-	entry := &state.Entry{Provider: s.Provider, Recorded: s.Recorded, CreateFirst: s.CreateFirst, Tainted: true}
+	entry := &state.Entry{Provider: s.Provider, Recorded: s.Recorded, CreateFirst: s.CreateFirst, SkipDestroy: s.SkipDestroy, Tainted: true}
 	entry.Private, _ = keepablePrivate(t, resp.Private, &rights{}, "Provider produced invalid object")
 	if !fillEntry(t, entry, t.Type.Empty(), cty.NilVal) {
 		return nil
