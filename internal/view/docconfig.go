@@ -5,7 +5,6 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
@@ -195,11 +194,7 @@ func (r configReader) provider(n *config.Node, name config.ProviderName, block *
 	p := n.Provider(name.Local)
 	doc := providerDocument{Name: name.Local, FullName: r.hosts.Of(p), Alias: name.Alias, Module: n.Path.String()}
 	if required := n.Module.Required[name.Local]; required != nil {
-		var texts []string
-		for _, v := range required.Versions {
-			texts = append(texts, v.Text)
-		}
-		doc.Versions = strings.Join(texts, ", ")
+		doc.Versions = config.Constraint(required.Versions)
 	}
 	if block == nil || r.schemas == nil {
 		return doc

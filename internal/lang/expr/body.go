@@ -32,6 +32,10 @@ type BodyBlocks struct {
 	*schema.Nested
 	Items []BodyBlock
 	Ready cty.Value // the value, if nothing in it needs a scope; else NilVal
+
+	// Attr says that the blocks stand for an attribute. Where dynamic blocks make none, it was not
+	// set: it is only an empty list if one is written.
+	Attr bool
 }
 
 // BodyBlock is one block, or a dynamic block, as it was written.
@@ -198,7 +202,7 @@ func (e *expansion) value() cty.Value {
 	switch {
 	case e.unknown:
 		v = cty.UnknownVal(n.Type())
-		if n.Nesting != schema.Single {
+		if n.Nesting != schema.Single && !n.Attr {
 			v = v.RefineNotNull()
 		}
 	case n.Nesting == schema.Single || n.Nesting == schema.Group:
@@ -236,6 +240,8 @@ func (e *expansion) many() cty.Value {
 	}
 	if len(e.elems) == 0 {
 		switch {
+		case n.Attr:
+			return cty.NullVal(ty)
 		case n.Nesting == schema.Set:
 			return cty.SetValEmpty(n.Block.Type())
 		case ty == cty.DynamicPseudoType:

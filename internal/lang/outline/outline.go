@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -82,13 +83,17 @@ func OfBody(b hcl.Body, s *schema.Block) *Body {
 	if b == nil || s == nil {
 		return out
 	}
-	content, _, _ := b.PartialContent(BodySchema(s))
+	content, rest, _ := b.PartialContent(BodySchema(s))
 	if content == nil {
 		return out
 	}
 	for _, a := range s.Attrs {
 		if given := content.Attributes[a.Name]; given != nil {
 			out.Attrs = append(out.Attrs, Attr{a.Name, Of(given.Expr)})
+		} else if i := slices.IndexFunc(s.BlocksAsAttrs(), func(n *schema.Nested) bool { return n.Name == a.Name }); i >= 0 {
+			if e, ok := ofBlocks(rest, s.BlocksAsAttrs()[i], a.Type); ok {
+				out.Attrs = append(out.Attrs, Attr{a.Name, e})
+			}
 		}
 	}
 	for _, n := range s.Blocks {
@@ -108,6 +113,41 @@ func OfBody(b hcl.Body, s *schema.Block) *Body {
 		}
 	}
 	return out
+}
+
+// ofBlocks outlines blocks that stand for an attribute, as the one expression that they are the long
+// form of; false if there are none.
+func ofBlocks(b hcl.Body, n *schema.Nested, ty cty.Type) (Expr, bool) {
+	content, _, _ := b.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: n.Name}}})
+	if content == nil || len(content.Blocks) == 0 {
+		return Expr{}, false
+	}
+	var out Expr
+	var items []cty.Value
+	constant := true
+	for _, block := range content.Blocks {
+		item := map[string]cty.Value{}
+		for _, a := range n.Block.Attrs {
+			item[a.Name] = cty.NullVal(a.Type)
+		}
+		for _, a := range OfBody(block.Body, n.Block).Attrs {
+			for _, r := range a.Expr.References {
+				if !slices.Contains(out.References, r) {
+					out.References = append(out.References, r)
+				}
+			}
+			if constant = constant && a.Expr.Constant != cty.NilVal; constant {
+				item[a.Name] = a.Expr.Constant
+			}
+		}
+		items = append(items, cty.ObjectVal(item))
+	}
+	if constant {
+		if v, err := convert.To(cty.TupleVal(items), ty); err == nil {
+			out.Constant = v
+		}
+	}
+	return out, true
 }
 
 // BodySchema is what the HCL library has to know of a block to read it.

@@ -282,6 +282,7 @@ func looseType(ty cty.Type) cty.Type {
 // asBlocks compiles blocks that stand for an attribute.
 func (c *bodyCompiler) asBlocks(raw *RawBody, nested *schema.Nested, out expr.BodyAttr) expr.BodyAttr {
 	n := c.nested(raw, nested)
+	n.Attr = true
 	if len(n.Items) == 0 { // they are wrong, as was reported
 		out.Ready = cty.UnknownVal(out.Attr.Type)
 		return out
