@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -90,16 +89,17 @@ func SecretIn(backend string) func(cty.Path) bool {
 	}
 }
 
-// SecretsOf gives the values that are secrets by themselves and stand in a block as they are.
-func SecretsOf(b *config.Backend) (values []hcl.Expression) {
+// PlainSecrets says where values that are secrets by themselves stand in a block as they are. gone reports that null stands
+// there in one place.
+func PlainSecrets(b *config.Backend) (places []diag.Range, gone bool) {
 	attrs, _ := b.Body.JustAttributes() // what is wrong with the rest is said where it is read
 	secret := SecretIn(b.Type)
 	for name, a := range attrs {
-		if secret(cty.GetAttrPath(name)) && len(a.Expr.Variables()) == 0 {
-			values = append(values, a.Expr)
+		if v, ds := a.Expr.Value(nil); secret(cty.GetAttrPath(name)) && !ds.HasErrors() {
+			places, gone = append(places, a.Expr.Range()), gone || v.IsNull()
 		}
 	}
-	return values
+	return places, gone
 }
 
 // kept are the settings as they are written down: what is ephemeral in them is null.

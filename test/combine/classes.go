@@ -127,7 +127,7 @@ var classes = []class{
 			compact(c.a.Before.Outputs[d.At]) == compact(c.a.After.Outputs[d.At])
 	}},
 	{"`destroy` where there is nothing, with a value that a variable refuses", func(c *comparison, d Difference) bool {
-		return c.st.Do.Destroy && len(c.a.Before.Resources) == 0 && (c.refuses(d, "Invalid value for variable") || c.refuses(d, "Invalid for_each argument") || c.refuses(d, "Moved object still exists") || c.refuses(d, "Ambiguous move statements"))
+		return c.st.Do.Destroy && len(c.a.Before.Resources) == 0 && (c.refuses(d, "Invalid value for variable") || c.refuses(d, "Invalid for_each ") || c.refuses(d, "Moved object still exists") || c.refuses(d, "Ambiguous move statements"))
 	}},
 	{"what moves to another type, and goes in the same plan", func(c *comparison, d Difference) bool {
 		return d.What == "calls" && d.Section == "move" && d.B == nil && (strings.Contains(c.a.said(), "which is not in configuration") || c.movesOn())
@@ -287,7 +287,8 @@ var classes = []class{
 	{"`output_changes` of a destroy", func(c *comparison, d Difference) bool {
 		ours, _ := d.A.([]any)
 		theirs, _ := d.B.([]any)
-		return c.st.Do.Destroy && (d.Section == "output_changes before" || d.Section == "output_changes after" && compact(ours[:min(2, len(ours))]) == compact(theirs[:min(2, len(theirs))]))
+		made := strings.HasPrefix(d.Section, "output_changes") && d.A == nil && c.a.Before.Outputs[d.At] == nil
+		return c.st.Do.Destroy && (made || d.Section == "output_changes before" || d.Section == "output_changes after" && compact(ours[:min(2, len(ours))]) == compact(theirs[:min(2, len(theirs))]))
 	}},
 	{"it gives the resource, not the missing module, as the reason", func(_ *comparison, d Difference) bool {
 		return d.Section == "resource_changes reason" && d.A == "delete_because_no_module" && d.B == "delete_because_no_resource_config"

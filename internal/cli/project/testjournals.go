@@ -68,6 +68,14 @@ func (j *testJournal) End(remove bool) {
 	}
 }
 
+// Left gives the states that tests left, those that were killed, too.
+func (t Tests) Left() ([]suite.Kept, bool) {
+	if !t.lost() {
+		return nil, false
+	}
+	return t.kept()
+}
+
 // lost keeps what tests have made that were killed, and names what else they left. It reports false if that cannot be done.
 func (t Tests) lost() bool {
 	fsys := t.p.Call.FS()

@@ -86,11 +86,8 @@ func (t Tests) writeList(list keptTests) error {
 	return err
 }
 
-// Kept reads the states that tests left, those that were killed too.
-func (t Tests) Kept() ([]suite.Kept, bool) {
-	if !t.lost() {
-		return nil, false
-	}
+// kept reads the states that tests left.
+func (t Tests) kept() ([]suite.Kept, bool) {
 	list, err := t.readList()
 	if err != nil {
 		t.p.Bag.Add(diag.Errorf("Failed to read the states of tests", "The file %s cannot be read: %s.", t.p.Display(t.listFile()), disk.Reason(err)))

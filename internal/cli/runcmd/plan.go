@@ -10,7 +10,6 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/backend"
 	"github.com/lethe-iac/lethe/internal/cli/base"
@@ -166,17 +165,17 @@ func (f *planFlags) maySave(c *base.Call) bool {
 
 // snapshotConfig is the configuration as it was read, for the plan file, without the secrets of the backend.
 func (o *operation) snapshotConfig() []file.ConfigModule {
-	var secrets []hcl.Expression
+	var secrets []diag.Range
 	if b := o.p.Tree.Root.Module.Stored(); b != nil {
-		secrets = backend.SecretsOf(b)
+		secrets, _ = backend.PlainSecrets(b)
 	}
 	var out []file.ConfigModule
 	o.p.Tree.Root.Walk(func(n *config.Node) {
 		m := file.ConfigModule{Key: project.ModuleKey(n.Path), Source: n.Source, Version: n.Version, Dir: o.p.Display(n.Module.Dir), Files: map[string][]byte{}}
 		for _, f := range n.Module.Files {
 			m.Files[filepath.Base(f.Name)] = f.Bytes
-			for _, s := range secrets {
-				if at := s.Range(); at.Filename == f.Name {
+			for _, at := range secrets {
+				if at.Filename == f.Name {
 					m.Files[filepath.Base(f.Name)] = nulled(m.Files[filepath.Base(f.Name)], at.Start.Byte, at.End.Byte)
 				}
 			}

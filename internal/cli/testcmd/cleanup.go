@@ -39,7 +39,7 @@ func cleanup(ctx context.Context, c *base.Call, f *flags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	kept, ok := p.Tests().Kept()
+	kept, ok := p.Tests().Left()
 	if !ok {
 		return c.UI.Fail()
 	}

@@ -268,17 +268,16 @@ func (r *providerResolver) checkEntry(n, child *Node, e *config.Passed) {
 		r.error(diag.Errorf("Cannot override provider configuration", "The configuration of %s has its own local configuration for %s, and so it cannot accept an overridden configuration provided by its caller.", child.Config.Path, e.Child).At(e.Range).See("declared here", own.Range))
 	case given != wanted && given.Canon() != wanted.Canon():
 		r.error(diag.Errorf("Provider type mismatch", "The assigned configuration is for provider %q, but local name %q in %s represents %q.", given.ForDisplay(), e.Child.Local, child.Config.Path, wanted.ForDisplay()).At(e.Range))
-	case !declared && (req == nil || e.Child.Alias != "" && !slices.Contains(req.Aliases, e.Child)):
-		r.bag.Add(diag.Warningf("Reference to undefined provider", "There is no explicit declaration for local provider name %q in %s, so it is taken to mean %q.\n\nIf you also control the child module, %s.", e.Child, child.Config.Path, wanted.ForDisplay(), declareAs(e.Child, wanted)).At(e.Range))
+	case declared || req != nil && (e.Child.Alias == "" || slices.Contains(req.Aliases, e.Child)):
+	case req != nil && req.Range != (diag.Range{}) && wanted.Namespace != "hashicorp": // Terraform's rule
+		r.error(diag.Errorf("Reference to undefined provider", "The child module does not declare any provider requirement with the local name %q.\n\nIf you also control the child module, you can add an entry for %s to configuration_aliases in its required_providers block to accept this provider configuration.", e.Child, e.Child).At(e.Range))
+	default:
+		how := fmt.Sprintf("a required_providers entry named %q with the source address %q", e.Child, wanted.ForDisplay())
+		if e.Child.Alias != "" {
+			how = fmt.Sprintf("%s to configuration_aliases of its required_providers entry for %q", e.Child, wanted.ForDisplay())
+		}
+		r.bag.Add(diag.Warningf("Reference to undefined provider", "There is no explicit declaration for local provider name %q in %s, so it is taken to mean %q.\n\nIf you also control the child module, add %s.", e.Child, child.Config.Path, wanted.ForDisplay(), how).At(e.Range))
 	}
-}
-
-// declareAs says how a module declares that it is passed a provider configuration.
-func declareAs(name config.ProviderName, p addr.Provider) string {
-	if name.Alias != "" {
-		return fmt.Sprintf("add %s to configuration_aliases of its required_providers entry for %q", name, p.ForDisplay())
-	}
-	return fmt.Sprintf("add a required_providers entry named %q with the source address %q", name, p.ForDisplay())
 }
 
 // checkWanted reports what a module must be passed and is not.
