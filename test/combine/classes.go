@@ -79,7 +79,7 @@ var classes = []class{
 	{"an output of an instance that is not there", func(c *comparison, d Difference) bool {
 		theirs, _ := d.B.([]any)
 		return c.st.Do.Refresh == "only" && (c.refused(d, "Invalid index") || strings.HasPrefix(d.Section, "output_changes") ||
-			d.Section == "outputs" && len(theirs) > 0 && theirs[0] == nil ||
+			d.Section == "outputs" && (len(theirs) > 0 && theirs[0] == nil || d.A == nil && c.needs(d, c.absent)) ||
 			d.What == "state" && d.B == nil && strings.Contains("."+d.At, ".data."))
 	}},
 	{"a `moved` block to or from a resource that gets or loses `count`", func(c *comparison, d Difference) bool {
@@ -99,8 +99,8 @@ var classes = []class{
 			})
 		})
 	}},
-	{"`-target`, and conditions of variables of a module that is left out", func(c *comparison, d Difference) bool {
-		return len(c.st.Do.Target) > 0 && c.refused(d, "Invalid value for variable")
+	{"`-target`, and conditions of variables that nothing selected uses", func(c *comparison, d Difference) bool {
+		return len(c.st.Do.Target) > 0 && c.refused(d, "Invalid value for variable", "Value not allowed in ephemeral output")
 	}},
 	{"`-target`, where a module that is left out exports a lease", func(c *comparison, d Difference) bool {
 		return len(c.st.Do.Target) > 0 && c.refused(d, "Ephemeral resource instance has expired")
@@ -268,6 +268,13 @@ var classes = []class{
 			return c.needs(Difference{At: failed}, func(p *place) bool { return p.addr() == keyless(at) })
 		})
 	}},
+	{"what was replaced create-first, where what depends on it could not be made", func(c *comparison, d Difference) bool {
+		at := strings.TrimSuffix(c.subject(d), " deposed")
+		gone := d.What == "state" && d.A == nil || d.What == "calls" && d.B == nil && strings.HasPrefix(d.At, "delete ")
+		return gone && c.b.deposed(at) && slices.ContainsFunc(c.failures(), func(failed string) bool {
+			return c.a.Before.at(failed) == nil && c.needs(Difference{At: failed}, func(p *place) bool { return p.addr() == keyless(at) })
+		})
+	}},
 	{"a plan that reads nothing but data of checks", func(c *comparison, d Difference) bool {
 		return c.idle(d, func(ch any) bool { return c.ofCheck(ch) })
 	}},
@@ -323,7 +330,7 @@ var classes = []class{
 		ours, _ := d.A.(string)
 		theirs, _ := d.B.(string)
 		more := slices.DeleteFunc(strings.Fields(theirs), func(a string) bool { return strings.HasPrefix(a, "module.") || c.given(a) })
-		return c.wholeModules("") && (c.further(d) || d.Section == "dependencies" && contains(strings.Fields(theirs), strings.Fields(ours)) && contains(strings.Fields(ours), more) ||
+		return c.further(d) || c.wholeModules("") && (d.Section == "dependencies" && contains(strings.Fields(theirs), strings.Fields(ours)) && contains(strings.Fields(ours), more) ||
 			d.Section == "create first" && d.B == true && (strings.HasPrefix(d.At, "module.") || c.given(keyless(d.At))) ||
 			len(c.st.Do.Target) > 0 && (d.What == "state" || d.What == "calls") && c.wholeModules(c.subject(d)) ||
 			d.Section == "resource_changes actions" && compact(d.B) == `["create","delete"]` && compact(d.A) == `["delete","create"]` && strings.HasPrefix(d.At, "module.") ||
@@ -436,7 +443,7 @@ func (c *comparison) further(d Difference) bool {
 			x := s.at(d.At)
 			return x != nil && slices.ContainsFunc(x.Dependencies, func(dep string) bool { return strings.HasPrefix(dep+".", keyless(t)+".") })
 		}
-		return d.What == "calls" || does(c.b, d.At, "delete") && on(c.b.Before) && !on(c.a.Before)
+		return d.What == "calls" && c.wholeModules("") || (does(c.b, d.At, "delete") || d.What == "state" && d.B == nil) && on(c.b.Before) && !on(c.a.Before)
 	})
 }
 
@@ -476,6 +483,11 @@ func (c *comparison) delayed(holds func(addr string) bool) []string {
 		}
 	}
 	return all
+}
+
+// absent is whether a resource has no objects.
+func (c *comparison) absent(p *place) bool {
+	return p.b.Kind == Resource && !slices.ContainsFunc(c.a.Before.Resources, func(r *StateResource) bool { return keyless(r.addr()) == p.addr() })
 }
 
 // forWhole is whether something depends on a whole module.

@@ -339,9 +339,11 @@ func (g *gen) imported(root *Module, st *Step) {
 	}
 	b.Name = "i" + strconv.Itoa(b.ID)
 	id := "old" + strconv.Itoa(b.ID)
-	b.set("name", choose(g, lit(id), lit(id), lit("new"+strconv.Itoa(b.ID))))
+	name := choose(g, lit(id), lit(id), lit("new"+strconv.Itoa(b.ID)))
+	b.set("name", name)
 	to := b.addr()
 	if g.one(4) {
+		b.set("name", &Expr{Op: "tpl", Type: Text, Args: []*Expr{name, {Op: "key", Type: Text}}}) // there may be others later
 		b.set("for_each", fn("toset", Any, lit([]string{"p"})))
 		to += `["p"]`
 	}

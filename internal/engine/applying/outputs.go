@@ -11,14 +11,14 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// outputs stores the root outputs: after a run that failed, those that can still be known. Those that are to go
-// wait for nothing: what they were made from may be gone.
+// outputs stores the root outputs: after a run that failed, those that can still be known, and whose conditions hold.
+// Those that are to go wait for nothing: what they were made from may be gone.
 func (a *applier) outputs(well bool) {
 	for _, c := range a.plan.Outputs {
 		switch {
 		case c.Action == plan.Delete:
 			a.edit.DropOutput(c.Name)
-		case well || c.Action != plan.NoOp && !a.run.Checks.Failed("output."+c.Name):
+		case well || c.Action != plan.NoOp && a.run.Checks.Hold("output."+c.Name):
 			a.output(c, well)
 		}
 	}

@@ -121,12 +121,13 @@ func (c *Checks) Results(earlier []state.Check) []state.Check {
 	return out
 }
 
-// Failed reports whether a declaration's conditions were found not to hold.
-func (c *Checks) Failed(address string) bool {
+// Hold reports whether all conditions of a declaration hold that this walk was to evaluate.
+func (c *Checks) Hold(address string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.by[address]
-	return k != nil && (failing(k.Status) || slices.ContainsFunc(k.Objects, func(o state.CheckedObject) bool { return failing(o.Status) }))
+	return k == nil || k.Status == state.Pass && !slices.ContainsFunc(k.due, func(due int) bool { return due > 0 }) &&
+		!slices.ContainsFunc(k.Objects, func(o state.CheckedObject) bool { return o.Status != state.Pass })
 }
 
 // holds reports whether no result stands in the way.
