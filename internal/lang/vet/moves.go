@@ -67,7 +67,8 @@ func (m *moveChecker) block(b *placedMove) {
 
 // chain orders the blocks and refuses those that go in a circle. A block comes after those that
 // may bring something to where it takes it from, after those that take part of the same elsewhere,
-// and after those that fill what it puts something into: these are meant first.
+// and after those that fill what it puts something into: these are meant first. But where an instance of a module goes, its
+// own blocks follow.
 func (m *moveChecker) chain() bool {
 	const (
 		fresh = iota
@@ -93,7 +94,7 @@ func (m *moveChecker) chain() bool {
 		before := slices.Concat(m.arrived.same(v.from), m.arrived.around(v.from), m.arrived.inside(v.from), m.left.inside(v.from), m.arrived.around(v.to))
 		slices.Sort(before)
 		for _, j := range slices.Compact(before) {
-			if j != i {
+			if j != i && !m.all[j].goesWith(v) {
 				visit(j)
 			}
 		}
@@ -105,6 +106,12 @@ func (m *moveChecker) chain() bool {
 	}
 	m.p.SetMoves(order)
 	return ok
+}
+
+// goesWith reports whether a block of a module moves what is in an instance of it wherever another block takes that to: it
+// comes after that one.
+func (b *placedMove) goesWith(module *placedMove) bool {
+	return module.To.Mode == 0 && b.In.Under(module.In.Join(module.To.Module()))
 }
 
 // stillThere refuses to move what is declared where it was. Instances that count or for_each may or
