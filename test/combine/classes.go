@@ -374,7 +374,7 @@ var classes = []class{
 	}},
 	{"a data source that has one in `depends_on` which waits for apply", func(c *comparison, d Difference) bool {
 		waits := d.What == "plan" && (d.B == nil && does(c.a, d.At, "read") || unknowns(c.a, d.At) > unknowns(c.b, d.At)) ||
-			(d.Section == "checks" || d.What == "checks") && d.A == "unknown" || d.What == "state" && d.A == nil && c.a.Apply.Exit == 1
+			(d.Section == "checks" || d.What == "checks") && d.A == "unknown" || d.What == "state" && d.A == nil && (c.a.Apply.Exit == 1 || c.st.Do.Refresh == "only")
 		return waits && c.needs(d, (*place).awaits) || c.refuses(d, " argument") && slices.ContainsFunc(inside(c.st.Config, nil), (*place).awaits)
 	}},
 	{"a data source in a repeated module that waits for apply", func(c *comparison, d Difference) bool {
@@ -561,7 +561,9 @@ func (c *comparison) leaves(d Difference) bool {
 	c.b.After.managed(func(r *StateResource, i *StateInstance) {
 		at := d.What == "state" && d.A == nil && d.At == i.addr(r)+" deposed" ||
 			d.What == "calls" && d.B == nil && strings.HasPrefix(d.At, fmt.Sprintf("delete %s %v ", r.Type, i.Attributes["name"]))
-		yes = yes || at && (i.Deposed != "" || does(c.b, i.addr(r), "delete")) && c.b.Before.ids()[i.id()] != ""
+		was := false
+		c.b.Before.managed(func(_ *StateResource, b *StateInstance) { was = was || b.id() == i.id() })
+		yes = yes || at && (i.Deposed != "" || does(c.b, i.addr(r), "delete")) && was
 	})
 	return yes
 }

@@ -208,6 +208,9 @@ func (g *gen) trouble(config *Module, st *Step) {
 	if g.one(8) {
 		st.Drifts = append(st.Drifts, Drift{Do: choose(g, "delete", "change"), Object: g.IntN(10)})
 	}
+	if g.one(8) {
+		st.Drifts = append(st.Drifts, Drift{Do: choose(g, "taint", "taint", "untaint", "mv", "rm"), Object: g.IntN(10)})
+	}
 	if g.leaky {
 		for range 2 {
 			st.Faults = append(st.Faults, cloud.Fault{Call: choose(g, "create", "update"), Key: "*", How: cloud.Leak})

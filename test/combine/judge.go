@@ -93,7 +93,7 @@ func (j *judgement) crashes() {
 		if i.Slow {
 			j.find("hangs: "+i.Args[0], "%s", strings.Join(i.Args, " "))
 		}
-		if i.Args[0] == "state" && i.Exit != 0 {
+		if slices.Contains(i.Args, "repair") && i.Exit != 0 {
 			j.find("nothing can be taken in", "%s", i.Out)
 		}
 		if i.Exit > 2 || i.Exit < 0 && i.Killed == "" || i.Exit == 1 && len(i.Errors) == 0 && !j.st.fault(cloud.Interrupt) {

@@ -59,7 +59,8 @@ type Invocation struct {
 // An Outcome is what one step made of one side.
 type Outcome struct {
 	Invocations []*Invocation
-	Plan        *Invocation // nil where there was none
+	Operations  []*Invocation // those of them that changed the state before
+	Plan        *Invocation   // nil where there was none
 	PlanJSON    map[string]any
 	Apply       *Invocation
 	Second      *Invocation
@@ -119,7 +120,7 @@ func (x *side) step(st *Step) (*Outcome, error) {
 		return nil, err
 	}
 	for _, d := range st.Drifts {
-		deed, err := x.drift(d)
+		deed, err := x.drift(o, st, d)
 		if err != nil {
 			return nil, err
 		}
@@ -388,8 +389,11 @@ func seeded(id string) *cloud.Object {
 	return o
 }
 
-// drift does something to the cloud, and tells it as a command of the shell.
-func (x *side) drift(d Drift) (string, error) {
+// drift does something to the cloud or the state, and tells it as a command of the shell.
+func (x *side) drift(out *Outcome, st *Step, d Drift) (string, error) {
+	if slices.Contains([]string{"taint", "untaint", "mv", "rm"}, d.Do) {
+		return x.operate(out, st, d)
+	}
 	all, err := x.cloud.Objects()
 	if err != nil {
 		return "", err
@@ -409,3 +413,41 @@ func (x *side) drift(d Drift) (string, error) {
 	o.Attributes["content"] = json.RawMessage(`"drifted"`)
 	return `sed -i 's/"content": .*/"content": "drifted",/' .cloud/` + o.ID + ".json", x.cloud.Put(o)
 }
+
+// operate changes something in the state by the command for that. What is taken out of it is not the engine's business any more.
+func (x *side) operate(o *Outcome, st *Step, d Drift) (string, error) {
+	s, err := x.state()
+	if err != nil {
+		return "", err
+	}
+	var all []string
+	s.managed(func(r *StateResource, i *StateInstance) {
+		if i.Deposed == "" {
+			all = append(all, i.addr(r))
+		}
+	})
+	if len(all) == 0 {
+		return "", nil
+	}
+	slices.Sort(all)
+	at := all[d.Object%len(all)]
+	args := map[string][]string{"mv": {"state", "mv", at, elsewhere.ReplaceAllString(at, "${1}m$2")}, "rm": {"state", "rm", at}}[d.Do]
+	if args == nil {
+		args = []string{d.Do, at}
+	}
+	i := x.run(o, st, args...)
+	o.Operations = append(o.Operations, i)
+	if i.Exit != 0 {
+		return "", nil // it is in no state for that
+	}
+	now, err := x.state()
+	for id := range s.ids() {
+		if d.Do == "rm" && now.ids()[id] == "" {
+			x.foreign[id] = true
+		}
+	}
+	return "lethe '" + strings.Join(args, "' '") + "'", err
+}
+
+// elsewhere finds the name in an address: something else that is not declared has one letter more.
+var elsewhere = regexp.MustCompile(`(\w)(\[[^\[\]]*\])?$`)

@@ -43,9 +43,10 @@ func (c Command) full() bool {
 	return c.Apply && !c.Destroy && c.Refresh == "" && len(c.Target)+len(c.Exclude) == 0
 }
 
-// A Drift is what others do to the cloud. Object counts what is there, by id, round and round.
+// A Drift is what others do to the cloud, or what the user does to the state. Object counts what is there, by id or by
+// address, round and round.
 type Drift struct {
-	Do     string // delete, change, seed
+	Do     string // delete, change, seed; taint, untaint, mv, rm
 	Object int
 	ID     string // of what is seeded
 }
