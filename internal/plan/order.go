@@ -10,7 +10,7 @@ package plan
 //	2. -x before -d            for recorded x → d
 //	3. -z before +w            for w = z and its neighbours in either set,
 //	   or, if z is create-first, +w before -z
-//	4. +x after all other ups and destroy-first downs, if x comes last
+//	4. +x after all other ups that are no reads and destroy-first downs, if x comes last
 //
 // What is declared create-first makes create-first what it depends on as declared. A create-first
 // down makes create-first the downs of what its object depends on as recorded, and of what the

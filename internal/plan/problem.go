@@ -33,7 +33,8 @@ type Input struct {
 type Group struct {
 	Declared    bool // the configuration declares the resource
 	CreateFirst bool // and declares it create_before_destroy
-	Last        bool // its ups come after all others: data of a check, which are to see what was done
+	Reads       bool // its ups change nothing outside: it is of data
+	Last        bool // its ups come after all that change something: data of a check, which are to see what was done
 }
 
 // Object is one object of a group.

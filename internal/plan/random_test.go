@@ -111,7 +111,7 @@ func randomPlan(r *rand.Rand) *Input {
 func (d *dice) group() {
 	g := Vertex(len(d.in.Groups))
 	declared := d.in.Destroy || !d.in1(5)
-	d.in.Groups = append(d.in.Groups, Group{Declared: declared, CreateFirst: d.in1(5)})
+	d.in.Groups = append(d.in.Groups, Group{Declared: declared, CreateFirst: d.in1(5), Reads: d.in1(6)})
 	d.items = append(d.items, item{vertex: g})
 	for key := range int32([]int{0, 1, 1, 1, 1, 2, 3}[d.Intn(7)]) {
 		d.object(g, key, declared)

@@ -45,9 +45,9 @@ func (b *building) objectRules(o int32) {
 	b.turn(o)
 }
 
-// lastRules let what comes last come after all work that others could see: after ups, and destroy-first downs. A
-// create-first down may wait for it. What depends on it (a module that is named as a whole has its checks, too) it does not
-// wait for: these edges are soft.
+// lastRules let what comes last come after all work that others could see: after ups that are no reads, and destroy-first
+// downs. A create-first down may wait for it. What depends on it (a module that is named as a whole has its checks, too) it
+// does not wait for: these edges are soft.
 func (b *building) lastRules() {
 	var done id
 	for o := range b.Objects {
@@ -66,7 +66,7 @@ func (b *building) lastRules() {
 		if b.Groups[x.Group].Last {
 			continue
 		}
-		if e.upLast != 0 && !x.Still {
+		if e.upLast != 0 && !x.Still && !b.Groups[x.Group].Reads {
 			b.soft = append(b.soft, b.after(done, e.upLast, true))
 		}
 		if e.downLast != 0 && !b.object[o] {

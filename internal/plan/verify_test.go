@@ -498,7 +498,8 @@ func (v *verifier) last(x int32) {
 		return
 	}
 	for o := range int32(len(v.in.Objects)) {
-		if up, ok := v.up[o]; ok && v.real(o) && !v.in.Groups[v.in.Objects[o].Group].Last && !v.before(up.last, v.up[x].first) {
+		g := v.in.Groups[v.in.Objects[o].Group]
+		if up, ok := v.up[o]; ok && v.real(o) && !g.Last && !g.Reads && !v.before(up.last, v.up[x].first) {
 			v.bad("%s comes before %s, and is to be last", v.name(x), v.name(o))
 		}
 		if down, ok := v.down[o]; ok && !v.s.First[o] && !v.before(down.last, v.up[x].first) {

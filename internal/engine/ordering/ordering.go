@@ -72,7 +72,7 @@ func (o *Ordering) addGroups() {
 		}
 		for _, f := range o.instances(d.Module) {
 			g := o.group(d.Resource.In(f.Addr()))
-			o.Input.Groups[g] = plan.Group{Declared: true, CreateFirst: d.Res.Lifecycle.CreateFirst, Last: d.Res.Check != ""}
+			o.Input.Groups[g] = plan.Group{Declared: true, CreateFirst: d.Res.Lifecycle.CreateFirst, Reads: d.Resource.Mode == addr.Data, Last: d.Res.Check != ""}
 		}
 	}
 	for _, r := range o.source.Plan.Refreshed.Resources() {
