@@ -3,7 +3,7 @@ package plan
 // How steps are ordered
 //
 // Every object that exists has a down, every declared instance an up; those without work only
-// pass the order on. An object refers to others in two ways, by the configuration (declared) and
+// pass the order on, with what the settings of the holds that they would go through are made from. An object refers to others in two ways, by the configuration (declared) and
 // as the state remembers it (recorded). With these two sets, and z, w, x, d for objects:
 //
 //	1. +d before +x            for declared x → d

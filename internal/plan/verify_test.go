@@ -462,6 +462,8 @@ func (v *verifier) rules(x int32) {
 		v.reach(x, v.declared, func(d int32) {
 			if u, ok := v.up[d]; ok && !v.before(u.last, up.first) {
 				v.bad("%s comes up before %s, to which it refers", v.name(x), v.name(d))
+			} else if !ok && !v.in.Objects[d].Deposed {
+				v.through(x, d)
 			}
 		})
 	}
@@ -522,6 +524,17 @@ func (v *verifier) reach(x int32, edges [][]int32, f func(int32)) {
 		}
 	}
 	visit(x)
+}
+
+// through checks that x comes after what d works through is made from, to which it refers and which has no work.
+func (v *verifier) through(x, d int32) {
+	for _, k := range v.in.Objects[d].UpHolds {
+		for _, from := range v.sources(k) {
+			if u, ok := v.up[from]; ok && v.changed(k) && !v.before(u.last, v.up[x].first) {
+				v.bad("%s comes up before %s, from which hold %d of %s is made, to which it refers", v.name(x), v.name(from), k, v.name(d))
+			}
+		}
+	}
 }
 
 // across checks rule 3.
