@@ -268,6 +268,9 @@ var classes = []class{
 			return c.needs(Difference{At: failed}, func(p *place) bool { return p.addr() == keyless(at) })
 		})
 	}},
+	{"an import of an object that the same plan destroys where it was", func(c *comparison, d Difference) bool {
+		return c.refuses(d, "Imported object would be destroyed")
+	}},
 	{"what was replaced create-first, where what depends on it could not be made", func(c *comparison, d Difference) bool {
 		at := strings.TrimSuffix(c.subject(d), " deposed")
 		gone := d.What == "state" && d.A == nil || d.What == "calls" && d.B == nil && strings.HasPrefix(d.At, "delete ")

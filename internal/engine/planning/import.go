@@ -10,6 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -94,6 +95,32 @@ func (x *instance) deposed(id string) bool {
 		}
 	}
 	return false
+}
+
+// keepImported refuses to import an object that the same plan destroys where it was: it would be lost. It is the same one
+// if both have the id that it is imported by; what is imported by something else may have the id that all of its kind have.
+func (p *planner) keepImported(changes []*plan.Change) {
+	type known struct {
+		provider addr.ProviderInstance
+		kind, id string
+	}
+	of := func(o addr.Object, e *state.Entry) known { return known{e.Provider, o.Type, e.ID()} }
+	imported := map[known]addr.Object{}
+	for _, c := range changes {
+		if e := p.found[c.Object].Entry; c.Importing != nil && e != nil && e.ID() == c.Importing.ID && e.ID() != "" {
+			imported[of(c.Object, e)] = c.Object
+		}
+	}
+	for _, c := range changes {
+		e := p.prior.Get(c.Object)
+		if len(imported) == 0 || e == nil || !c.Action.Downs() || c.Action == plan.Forget || c.Action == plan.ForgetCreate {
+			continue
+		}
+		if to, is := imported[of(c.Object, e)]; is && to != c.Object {
+			d, _ := p.run.Program.Resource(to.Resource())
+			p.run.Bag.Add(diag.Errorf("Imported object would be destroyed", "%s imports the object %q, which is %s in the state, and this plan destroys that. To keep the object under its new address, write a moved block from %[3]s to %[1]s in the place of the import; or a removed block for %[3]s with destroy = false.", to, e.ID(), c.Object).At(d.Range).About(to.Instance))
+		}
+	}
 }
 
 // takenIn is what the import command makes of an instance: what there is of it, or what it imports. Its

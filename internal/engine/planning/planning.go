@@ -180,6 +180,7 @@ func (p *planner) result() *plan.Plan {
 	ordering.SettleReplacements(p.run.Source(out))
 	warnForgotten(p.run, out.Changes)
 	warnRetired(p.run, out)
+	p.keepImported(out.Changes)
 	out.Outputs = (&rootOutputs{p}).changes()
 	if p.req.Mode == plan.Normal && !p.sel.Active && !p.run.Cut.Load() {
 		p.run.CheckValues()
