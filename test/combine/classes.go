@@ -149,7 +149,7 @@ var classes = []class{
 			c.idle(d, func(ch any) bool { return c.about(Difference{At: fmt.Sprint(get(ch, "address"))}, c.halfLooked()) }))
 	}},
 	{"a provider whose settings are not known yet", func(c *comparison, d Difference) bool {
-		return c.b.halfConfigured() && (c.refused(d, "On demand") || c.refuses(d, " argument") || c.refuses(d, "On demand") && !slices.ContainsFunc(c.failures(), func(at string) bool {
+		return c.b.halfConfigured() && (c.refused(d, "On demand", "condition failed") || c.refuses(d, " argument") || c.refuses(d, "On demand") && !slices.ContainsFunc(c.failures(), func(at string) bool {
 			return !strings.Contains("."+at, ".data.") || !c.needs(Difference{At: at}, (*place).configured)
 		}))
 	}},
