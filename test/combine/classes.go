@@ -26,18 +26,21 @@ type comparison struct {
 
 // refused is whether Terraform ended with errors of some kinds only, and Lethe did what was asked for.
 func (c *comparison) refused(d Difference, titles ...string) bool {
-	return d.Section == "exits" && d.A != 1 && d.B == 1 && c.b.only(titles...)
+	return d.Section == "exits" && d.A != 1 && d.B == 1 && c.b.only(d.What, titles...)
 }
 
 // refuses is whether it is Lethe that ended so.
 func (c *comparison) refuses(d Difference, title string) bool {
-	return d.Section == "exits" && d.A == 1 && c.a.only(title)
+	return d.Section == "exits" && d.A == 1 && c.a.only(d.What, title)
 }
 
-// only is whether errors were told, and none of another kind.
-func (o *Outcome) only(titles ...string) bool {
+// only is whether errors were told, by a command on the state or by the others, and none of another kind.
+func (o *Outcome) only(what string, titles ...string) bool {
 	told := 0
 	for _, i := range o.Invocations {
+		if operation := slices.Contains([]string{"state", "taint", "untaint", "import"}, what); operation != slices.Contains(o.Operations, i) {
+			continue
+		}
 		for _, e := range i.Errors {
 			if told++; !slices.ContainsFunc(titles, func(title string) bool { return strings.Contains(e, title) }) {
 				return false
@@ -162,6 +165,17 @@ var classes = []class{
 	{"a mistake in what `-target` leaves out", func(c *comparison, d Difference) bool {
 		return len(c.st.Do.Target) > 0 && (c.refuses(d, "Moved object still exists") || c.refuses(d, "Invalid for_each argument") && strings.Contains(c.a.said(), "unsuitable"))
 	}},
+	{"a mistake in what the `import` command does not need", func(c *comparison, d Difference) bool {
+		return d.What == "import" && c.refuses(d, "Unsupported attribute")
+	}},
+	{"the `import` command, where `count` or `for_each` of something else is not known", func(c *comparison, d Difference) bool {
+		return d.What == "import" && c.refused(d, "Invalid count argument", "Invalid for_each argument")
+	}},
+	{"outputs after the `import` command", func(c *comparison, d Difference) bool {
+		as := compact(c.a.Before.Outputs[d.At])
+		return d.Section == "outputs" && as == compact(c.a.After.Outputs[d.At]) && slices.ContainsFunc(c.st.Drifts, func(d Drift) bool { return d.Do == "import" }) ||
+			strings.HasPrefix(d.Section, "output_changes") && as != compact(c.b.Before.Outputs[d.At])
+	}},
 	{"`-target` of what depends on something that is replaced create-first", func(c *comparison, d Difference) bool {
 		return len(c.st.Do.Target) > 0 && c.leaves(d)
 	}},
@@ -253,8 +267,8 @@ var classes = []class{
 	{"`-refresh-only`, where keys depend on what is not there yet", func(c *comparison, d Difference) bool {
 		// What looks at instances that are missing for it is an error beside the first, not the warning
 		// that it is elsewhere with -refresh-only.
-		return c.st.Do.Refresh == "only" && !c.b.only("Invalid index", "condition failed") &&
-			c.b.only("Invalid count argument", "Invalid for_each argument", "Invalid index", "condition failed") &&
+		return c.st.Do.Refresh == "only" && !c.b.only("", "Invalid index", "condition failed") &&
+			c.b.only("", "Invalid count argument", "Invalid for_each argument", "Invalid index", "condition failed") &&
 			(d.Section == "exits" && d.A != 1 && d.B == 1 || d.What == "plan" && strings.HasPrefix(d.Section, "checks"))
 	}},
 	{"a precondition of a create-first replacement", func(c *comparison, d Difference) bool {
@@ -284,7 +298,7 @@ var classes = []class{
 	{"conditions, expressions and data of what is destroyed", func(c *comparison, d Difference) bool {
 		titles := []string{"Invalid index", "Attempt to get attribute from null value", "condition failed", "Configuration for import target does not exist", "Invalid count argument", "Invalid for_each argument", "Invalid import 'to' expression", "On demand", "Value not allowed in ephemeral output", "Inconsistent dependency lock file", "Resource has no configuration"}
 		// A destroy that forgets something fails, too.
-		forgets := c.a.only("Objects were forgotten, not destroyed") && c.b.only(titles...)
+		forgets := c.a.only("", "Objects were forgotten, not destroyed") && c.b.only("", titles...)
 		// What is left out may not be destroyed, and is not.
 		spares := c.refused(d, "Instance cannot be destroyed") && !slices.ContainsFunc(protected.FindAllStringSubmatch(c.b.said(), -1), func(m []string) bool { return does(c.a, m[1], "delete") })
 		return c.st.Do.Destroy && (c.refused(d, titles...) || forgets || spares) || c.st.Do.Destroy && c.refused(d, "Invalid value for variable") && slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
@@ -327,7 +341,7 @@ var classes = []class{
 	}},
 	{"an ephemeral output may be given a plain value", func(c *comparison, d Difference) bool {
 		const title = "Value not allowed in ephemeral output"
-		return c.refused(d, title) || c.b.Plan == nil && c.b.Apply.Exit == 1 && c.b.only(title)
+		return c.refused(d, title) || c.b.Plan == nil && c.b.Apply.Exit == 1 && c.b.only("", title)
 	}},
 	{"what names a whole module", func(c *comparison, d Difference) bool {
 		ours, _ := d.A.(string)

@@ -352,12 +352,16 @@ func (g *gen) imported(root *Module, st *Step) {
 	}
 	g.habits(root, b, len(root.Blocks))
 	root.Blocks = append(root.Blocks, b)
+	st.Drifts = append(st.Drifts, Drift{Do: "seed", ID: id})
+	if g.one(4) {
+		st.Drifts = append(st.Drifts, Drift{Do: "import", ID: id, To: to})
+		return
+	}
 	args := []Arg{{"to", raw(to)}, {"id", lit(id)}}
 	if b.repeats() != "" && g.one(2) {
 		args = []Arg{{"for_each", &Expr{Op: "map", Type: Raw, Args: []*Expr{raw("p"), lit(id)}}}, {"to", raw(b.addr() + "[each.key]")}, {"id", raw("each.value")}}
 	}
 	g.refactor(root, Import, args)
-	st.Drifts = append(st.Drifts, Drift{Do: "seed", ID: id})
 	if g.one(5) {
 		st.Do.Replace = []string{to}
 	}

@@ -24,7 +24,7 @@ func beside(x, y *side, a, b *Outcome) []Difference {
 		return true
 	}
 	for i, p := range a.Operations[:min(len(a.Operations), len(b.Operations))] {
-		if !exits(strings.Join(p.Args[:len(p.Args)-1], " "), p, b.Operations[i]) {
+		if !exits(p.Args[0], p, b.Operations[i]) {
 			return all
 		}
 	}

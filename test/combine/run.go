@@ -391,7 +391,8 @@ func seeded(id string) *cloud.Object {
 
 // drift does something to the cloud or the state, and tells it as a command of the shell.
 func (x *side) drift(out *Outcome, st *Step, d Drift) (string, error) {
-	if slices.Contains([]string{"taint", "untaint", "mv", "rm"}, d.Do) {
+	switch d.Do {
+	case "taint", "untaint", "mv", "rm", "import":
 		return x.operate(out, st, d)
 	}
 	all, err := x.cloud.Objects()
@@ -420,20 +421,13 @@ func (x *side) operate(o *Outcome, st *Step, d Drift) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var all []string
-	s.managed(func(r *StateResource, i *StateInstance) {
-		if i.Deposed == "" {
-			all = append(all, i.addr(r))
-		}
-	})
-	if len(all) == 0 {
+	at := s.choose(d.Object)
+	args := map[string][]string{
+		"mv": {"state", "mv", at, elsewhere.ReplaceAllString(at, "${1}m$2")}, "rm": {"state", "rm", at}, "taint": {"taint", at}, "untaint": {"untaint", at},
+		"import": {"import", "-input=false", "-no-color", d.To, d.ID},
+	}[d.Do]
+	if at == "" && d.To == "" {
 		return "", nil
-	}
-	slices.Sort(all)
-	at := all[d.Object%len(all)]
-	args := map[string][]string{"mv": {"state", "mv", at, elsewhere.ReplaceAllString(at, "${1}m$2")}, "rm": {"state", "rm", at}}[d.Do]
-	if args == nil {
-		args = []string{d.Do, at}
 	}
 	i := x.run(o, st, args...)
 	o.Operations = append(o.Operations, i)

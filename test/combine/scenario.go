@@ -46,9 +46,10 @@ func (c Command) full() bool {
 // A Drift is what others do to the cloud, or what the user does to the state. Object counts what is there, by id or by
 // address, round and round.
 type Drift struct {
-	Do     string // delete, change, seed; taint, untaint, mv, rm
+	Do     string // delete, change, seed; taint, untaint, mv, rm, import
 	Object int
-	ID     string // of what is seeded
+	ID     string // of what is seeded, or imported
+	To     string // the address that it is imported to
 }
 
 // A Module is a directory of blocks. A block refers to blocks before it only.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -78,6 +79,18 @@ func (s *State) at(addr string) (found *StateInstance) {
 		}
 	})
 	return found
+}
+
+// choose is the address of one of the current objects, counted round and round; "" where there is none.
+func (s *State) choose(n int) string {
+	var all []string
+	s.managed(func(r *StateResource, i *StateInstance) {
+		if i.Deposed == "" {
+			all = append(all, i.addr(r))
+		}
+	})
+	slices.Sort(all)
+	return append(all, "")[n%max(len(all), 1)]
 }
 
 // id is what the provider knows an object by; "" for none.

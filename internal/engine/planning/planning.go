@@ -41,7 +41,7 @@ func Plan(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Result
 	p.back = &lookBack{p: p, after: map[addr.Instance]reading{}}
 	var ok bool
 	p.run, ok = run.New(ctx, env, run.Request{
-		Program: req.Program, Options: req.Options, Looks: req.Mode == plan.RefreshOnly, Destroy: req.Mode == plan.Destroy,
+		Program: req.Program, Options: req.Options, Looks: req.Mode == plan.RefreshOnly || req.Quiet, Destroy: req.Mode == plan.Destroy,
 		Ready: p.ready, Before: p.back.getReady,
 	}, bag)
 	if !ok {
