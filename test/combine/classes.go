@@ -301,9 +301,13 @@ var classes = []class{
 		forgets := c.a.only("", "Objects were forgotten, not destroyed") && c.b.only("", titles...)
 		// What is left out may not be destroyed, and is not.
 		spares := c.refused(d, "Instance cannot be destroyed") && !slices.ContainsFunc(protected.FindAllStringSubmatch(c.b.said(), -1), func(m []string) bool { return does(c.a, m[1], "delete") })
-		return c.st.Do.Destroy && (c.refused(d, titles...) || forgets || spares) || c.st.Do.Destroy && c.refused(d, "Invalid value for variable") && slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
+		return c.st.Do.Destroy && (c.refused(d, titles...) || forgets || spares) || c.st.Do.Destroy && c.refused(d, "Invalid value for variable", "Value not allowed in ephemeral output") && slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
 			return p.b.Kind == Variable && p.up != nil && p.up.needs(func(on *place) bool { return on.b.Kind == Resource || on.b.Kind == Data })
 		})
+	}},
+	{"what goes with a target of a destroy, and is not there any more", func(c *comparison, d Difference) bool {
+		at := c.subject(d)
+		return c.st.Do.Destroy && len(c.st.Do.Target) > 0 && d.Section != "exits" && c.a.missed(c.a.Before.at(at).id()) && !c.b.missed(c.b.Before.at(at).id())
 	}},
 	{"an object that could not be destroyed", func(c *comparison, d Difference) bool {
 		return (c.st.Do.Destroy || c.replaced(d.At)) && (d.Section == "sensitive" || d.Section == "create first") && slices.Contains(c.failures(), d.At)

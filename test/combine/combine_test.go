@@ -101,7 +101,7 @@ func (all *score) play(t *testing.T, l *Lab, s *Scenario) {
 		t.Errorf("seed %d: %v", s.Seed, err)
 		return
 	}
-	if !all.count(found, outcomes) {
+	if !all.count(t, found, outcomes) {
 		for _, f := range found {
 			t.Errorf("seed %d: %s", s.Seed, f)
 		}
@@ -122,11 +122,13 @@ func (all *score) play(t *testing.T, l *Lab, s *Scenario) {
 	}
 }
 
-// count takes up what became of a scenario, and tells whether it is to be made smaller.
-func (all *score) count(found []Finding, outcomes []*Outcome) bool {
+// count takes up what became of a scenario, and tells whether it is to be made smaller. It says how far a long run is.
+func (all *score) count(t *testing.T, found []Finding, outcomes []*Outcome) bool {
 	all.Lock()
 	defer all.Unlock()
-	all.ran++
+	if all.ran++; all.ran%500 == 0 {
+		t.Logf("%d scenarios in %s, %d with a fault", all.ran, time.Since(all.start).Round(time.Second), all.faults)
+	}
 	useful := 0
 	for _, o := range outcomes {
 		all.steps++
