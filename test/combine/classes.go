@@ -230,6 +230,11 @@ var classes = []class{
 	{"a deposed object that changed outside, with `-refresh-only`", func(c *comparison, d Difference) bool {
 		return c.st.Do.Refresh == "only" && strings.HasPrefix(d.Section, "resource_drift") && strings.HasSuffix(d.At, " deposed") && d.B == nil
 	}},
+	{"a deposed object that is gone", func(c *comparison, d Difference) bool {
+		return strings.HasPrefix(d.Section, "resource_changes") && d.A == nil && strings.HasSuffix(d.At, " deposed") && !slices.ContainsFunc(changes(c.b.PlanJSON), func(ch any) bool {
+			return get(ch, "deposed") != nil && get(ch, "address") == strings.TrimSuffix(d.At, " deposed")
+		})
+	}},
 	{"a refresh-only plan that does nothing but remove outputs", func(c *comparison, d Difference) bool {
 		return c.st.Do.Refresh == "only" && verbs(c.a.PlanJSON) == "output delete" && (d.What == "plan" && d.Section == "exits" && d.A == 2 && d.B == 0 || d.Section == "flag applyable")
 	}},
