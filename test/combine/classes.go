@@ -230,6 +230,15 @@ var classes = []class{
 	{"a deposed object that changed outside, with `-refresh-only`", func(c *comparison, d Difference) bool {
 		return c.st.Do.Refresh == "only" && strings.HasPrefix(d.Section, "resource_drift") && strings.HasSuffix(d.At, " deposed") && d.B == nil
 	}},
+	{"`state mv`, and what depends on what moves", func(c *comparison, d Difference) bool {
+		lost := false // Terraform knows of something less that it depends on, or that depends on it
+		c.a.Before.managed(func(r *StateResource, i *StateInstance) {
+			if other := c.b.Before.at(i.addr(r)); other != nil && len(other.Dependencies) < len(i.Dependencies) {
+				lost = lost || i.addr(r) == c.subject(d) || slices.Contains(i.Dependencies, keyless(c.subject(d)))
+			}
+		})
+		return lost && (d.Section == "dependencies" || d.Section == "create first" || d.What == "calls" && d.Section == "delete")
+	}},
 	{"a deposed object that is gone", func(c *comparison, d Difference) bool {
 		return strings.HasPrefix(d.Section, "resource_changes") && d.A == nil && strings.HasSuffix(d.At, " deposed") && !slices.ContainsFunc(changes(c.b.PlanJSON), func(ch any) bool {
 			return get(ch, "deposed") != nil && get(ch, "address") == strings.TrimSuffix(d.At, " deposed")
