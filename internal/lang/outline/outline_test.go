@@ -26,6 +26,7 @@ func TestReferences(t *testing.T) {
 		`"${path.module}/${each.key}"`:     {"path.module", "each.key"},
 		`[for k, v in a.b : v.id]`:         {"a.b"},
 		`upper("x")`:                       nil,
+		`resource.a.b["x"].id`:             {`a.b["x"].id`, `a.b["x"]`, "a.b"},
 		`ephemeral.a.b.token`:              {"ephemeral.a.b.token", "ephemeral.a.b"},
 		`a.b.c == a.b.c ? var.x : local.y`: {"a.b.c", "a.b", "var.x", "local.y"},
 	} {
