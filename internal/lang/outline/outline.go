@@ -143,7 +143,7 @@ func ofBlocks(b hcl.Body, n *schema.Nested, ty cty.Type) (Expr, bool) {
 		items = append(items, cty.ObjectVal(item))
 	}
 	if constant {
-		if v, err := convert.To(cty.TupleVal(items), ty); err == nil {
+		if v, err := convert.To(cty.TupleVal(items), cty.List(ty.ElementType())); err == nil { // in the order of the blocks
 			out.Constant = v
 		}
 	}

@@ -96,3 +96,19 @@ func TestBody(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// Blocks for an attribute that is a set stand in the order in which they are written.
+func TestBlocksForAttribute(t *testing.T) {
+	sch := &schema.Block{Attrs: []*schema.Attr{{Name: "rule", Optional: true, Type: cty.Set(cty.Object(map[string]cty.Type{"port": cty.Number}))}}}
+	native, diags := hclsyntax.ParseConfig([]byte("rule { port = 80 }\nrule { port = \"443\" }\n"), "x.tf", hcl.InitialPos)
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	rule := func(port int64) cty.Value {
+		return cty.ObjectVal(map[string]cty.Value{"port": cty.NumberIntVal(port)})
+	}
+	want := cty.ListVal([]cty.Value{rule(80), rule(443)})
+	if got := OfBody(native.Body, sch).Attrs; len(got) != 1 || !got[0].Expr.Constant.RawEquals(want) {
+		t.Error(got)
+	}
+}
