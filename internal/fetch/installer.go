@@ -351,12 +351,14 @@ func (i *Installer) WriteManifest(root *config.Node, fresh func(*config.Node)) e
 	for _, e := range i.done {
 		installed[e.Key] = e
 	}
-	root.Walk(func(n *config.Node) {
-		dir, err := filepath.Rel(i.WorkDir, n.Module.Dir)
-		if err != nil {
-			dir = n.Module.Dir
+	base := func(dir string) string {
+		if rel, err := filepath.Rel(i.WorkDir, dir); err == nil {
+			return rel
 		}
-		e := manifestEntry{Key: strings.Join(n.Path.Path(), "."), Source: n.Source, Version: n.Version, Dir: filepath.ToSlash(dir)}
+		return dir
+	}
+	root.Walk(func(n *config.Node) {
+		e := manifestEntry{Key: strings.Join(n.Path.Path(), "."), Source: n.Source, Version: n.Version, Dir: n.Way(base)}
 		if n.Parent != nil && !known[e] {
 			fresh(n)
 		}

@@ -75,13 +75,27 @@ func (x *execution) add(given map[string]frame.Given, values map[string]*testfil
 			continue
 		}
 		refs := testfile.RefsOf(v.Expr)
-		if !x.known(refs, r, bag) || !r.settled(testfile.OutputsOf(v.Expr), bag) {
+		if !x.known(refs, r, bag) || !x.set(refs, before, m, bag) || !r.settled(testfile.OutputsOf(v.Expr), bag) {
 			ok = false
 			continue
 		}
 		value, good := s().EvalWith(v.Expr, "the value of "+name, r.names(refs), bag)
 		ok = ok && good
 		given[name] = frame.Given{Value: value.Join(), From: x.file.Name, Range: v.Expr.Range()}
+	}
+	return ok
+}
+
+// set refuses references to variables that are declared, by the test file or the module, and that nobody gives a value.
+func (x *execution) set(refs testfile.Refs, given map[string]frame.Given, m *config.Module, bag *diag.Bag) bool {
+	ok := true
+	for ref := range refs {
+		v := cmp.Or(x.file.Declared[ref.Name], m.Variables[ref.Name])
+		if _, is := given[ref.Name]; is || ref.Root != "var" || v == nil || v.Default != cty.NilVal {
+			continue
+		}
+		ok = false
+		bag.Add(diag.Errorf("No value for required variable", "Values in the test file %s refer to the variable %q, which has no set value. Use a -var or -var-file command line argument, or give the variable a default.", x.file.Name, ref.Name).At(v.Range))
 	}
 	return ok
 }

@@ -122,12 +122,22 @@ type objectValues struct {
 	objectName
 	Provider  string    `json:"provider_name"`
 	Schema    int64     `json:"schema_version"`
-	Values    jsonValue `json:"values"`
+	Values    jsonValue `json:"values,omitzero"` // absent where nothing is known of them
 	Sensitive flags     `json:"sensitive_values"`
 }
 
 func (x *objects) valuesOf(i addr.Instance, p addr.Provider, named string, schema int64, v mark.Value) objectValues {
-	return objectValues{i.String(), nameOf(i), named, schema, jsonValue(v.Raw), sensitiveParts(v, x.schemaForm(p, i))}
+	doc := objectValues{i.String(), nameOf(i), named, schema, jsonValue{}, sensitiveParts(v, x.schemaForm(p, i))}
+	if !exists(v) {
+		return doc
+	}
+	for _, e := range ctyvalue.Members(v.Raw) {
+		if e.IsKnown() {
+			doc.Values = jsonValue(v.Raw)
+			break
+		}
+	}
+	return doc
 }
 
 // moduleDocument is an instance of a module with the resources in it, D, and the modules that it calls.

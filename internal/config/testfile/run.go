@@ -42,8 +42,8 @@ func (r *reader) run(b *hcl.Block) *Run {
 		run.Providers = append([]config.Passed{}, r.Passed(a)...)
 	}
 	run.Expected = r.References(content.Attributes["expect_failures"], "var.name")
-	for _, e := range run.Expected {
-		r.checkable(e)
+	for i := range run.Expected {
+		r.checkable(&run.Expected[i])
 	}
 	run.NoLeak = r.canaries(content.Attributes["expect_no_leak"])
 	r.blocks(run, content.Blocks)
@@ -130,7 +130,7 @@ func (r *reader) module(run *Run, b *hcl.Block) {
 }
 
 // checkable refuses what can have no conditions.
-func (r *reader) checkable(ref config.Reference) {
+func (r *reader) checkable(ref *config.Reference) {
 	root, name, _ := strings.Cut(ref.Text, ".")
 	switch root {
 	case "var", "output", "check":
@@ -140,6 +140,7 @@ func (r *reader) checkable(ref config.Reference) {
 	case "local", "path", "terraform", "module", "run", "each", "count", "self":
 	default:
 		if t, err := addr.ParseTarget(ref.Text); err == nil && t.Mode != 0 {
+			ref.Text = strings.TrimPrefix(ref.Text, "resource.") // diagnostics name resources without it
 			return
 		}
 	}

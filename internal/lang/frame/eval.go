@@ -123,7 +123,7 @@ func (s *scope) builtin(e *expr.Ref) cty.Value {
 	case "root":
 		return cty.StringVal(o.shown(s.f.root().u.Module.Dir))
 	}
-	return cty.StringVal(o.shown(s.f.u.Module.Dir))
+	return cty.StringVal(s.f.n.Config.Way(o.shown))
 }
 
 // instanceAt is one instance of a resource.

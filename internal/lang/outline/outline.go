@@ -143,7 +143,7 @@ func ofBlocks(b hcl.Body, n *schema.Nested, ty cty.Type) (Expr, bool) {
 		items = append(items, cty.ObjectVal(item))
 	}
 	if constant {
-		if v, err := convert.To(cty.TupleVal(items), ty); err == nil {
+		if v, err := convert.To(cty.TupleVal(items), cty.List(ty.ElementType())); err == nil { // in the order of the blocks
 			out.Constant = v
 		}
 	}
@@ -184,13 +184,24 @@ func Free(b hcl.Body) *Body {
 func Names(ts []hcl.Traversal) []string {
 	var out []string
 	for _, t := range ts {
-		out = append(out, config.ReferenceText(t))
+		out = append(out, config.ReferenceText(short(t)))
 	}
 	return out
 }
 
+// short is a reference as addresses are written: without the word resource that may stand before a type.
+func short(t hcl.Traversal) hcl.Traversal {
+	if t.RootName() == "resource" && len(t) > 1 {
+		if a, ok := t[1].(hcl.TraverseAttr); ok {
+			return append(hcl.Traversal{hcl.TraverseRoot(a)}, t[2:]...)
+		}
+	}
+	return t
+}
+
 // prefixes is a traversal and every shorter form of it, down to the object that it begins with.
 func prefixes(t hcl.Traversal) []string {
+	t = short(t)
 	least := 2
 	switch t.RootName() {
 	case "data", "ephemeral":

@@ -26,6 +26,7 @@ func TestReferences(t *testing.T) {
 		`"${path.module}/${each.key}"`:     {"path.module", "each.key"},
 		`[for k, v in a.b : v.id]`:         {"a.b"},
 		`upper("x")`:                       nil,
+		`resource.a.b["x"].id`:             {`a.b["x"].id`, `a.b["x"]`, "a.b"},
 		`ephemeral.a.b.token`:              {"ephemeral.a.b.token", "ephemeral.a.b"},
 		`a.b.c == a.b.c ? var.x : local.y`: {"a.b.c", "a.b", "var.x", "local.y"},
 	} {
@@ -92,6 +93,22 @@ func TestBody(t *testing.T) {
 		t.Error(got)
 	}
 	if got := Free(native.Body); len(got.Attrs) != 2 || got.Attrs[0].Name != "a" || got.Attrs[1].Name != "zz" {
+		t.Error(got)
+	}
+}
+
+// Blocks for an attribute that is a set stand in the order in which they are written.
+func TestBlocksForAttribute(t *testing.T) {
+	sch := &schema.Block{Attrs: []*schema.Attr{{Name: "rule", Optional: true, Type: cty.Set(cty.Object(map[string]cty.Type{"port": cty.Number}))}}}
+	native, diags := hclsyntax.ParseConfig([]byte("rule { port = 80 }\nrule { port = \"443\" }\n"), "x.tf", hcl.InitialPos)
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	rule := func(port int64) cty.Value {
+		return cty.ObjectVal(map[string]cty.Value{"port": cty.NumberIntVal(port)})
+	}
+	want := cty.ListVal([]cty.Value{rule(80), rule(443)})
+	if got := OfBody(native.Body, sch).Attrs; len(got) != 1 || !got[0].Expr.Constant.RawEquals(want) {
 		t.Error(got)
 	}
 }
