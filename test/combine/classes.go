@@ -231,10 +231,14 @@ var classes = []class{
 		return c.st.Do.Refresh == "only" && strings.HasPrefix(d.Section, "resource_drift") && strings.HasSuffix(d.At, " deposed") && d.B == nil
 	}},
 	{"`state mv`, and what depends on what moves", func(c *comparison, d Difference) bool {
+		at := []string{c.subject(d)}
+		if words := strings.Fields(d.At); d.What == "calls" && len(words) > 2 {
+			at = named(c.a, words[2])
+		}
 		lost := false // Terraform knows of something less that it depends on, or that depends on it
 		c.a.Before.managed(func(r *StateResource, i *StateInstance) {
 			if other := c.b.Before.at(i.addr(r)); other != nil && len(other.Dependencies) < len(i.Dependencies) {
-				lost = lost || i.addr(r) == c.subject(d) || slices.Contains(i.Dependencies, keyless(c.subject(d)))
+				lost = lost || slices.ContainsFunc(at, func(a string) bool { return a == i.addr(r) || slices.Contains(i.Dependencies, keyless(a)) })
 			}
 		})
 		return lost && (d.Section == "dependencies" || d.Section == "create first" || d.What == "calls" && d.Section == "delete")

@@ -255,10 +255,15 @@ func (j *judgement) sameCloud() {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(ids)) {
-		if !there[id] && j.st.Do.full() && j.o.Apply != nil && j.o.Apply.Exit == 0 {
+		if !there[id] && j.st.Do.full() && j.o.Apply != nil && j.o.Apply.Exit == 0 && !j.said("Objects not refreshed") {
 			j.find("state of nothing", "%s is %s", ids[id], id)
 		}
 	}
+}
+
+// said is whether a command told users something.
+func (j *judgement) said(what string) bool {
+	return slices.ContainsFunc(j.o.Invocations, func(i *Invocation) bool { return strings.Contains(i.Out, what) })
 }
 
 // letGo is what a plan says of an object that is forgotten.
