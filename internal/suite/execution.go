@@ -49,7 +49,7 @@ func (x *execution) state(ctx context.Context, key string, r *Run, bag *diag.Bag
 	if k == nil {
 		k = &kept{snapshot: &state.Snapshot{}}
 		if begin := x.suite.Begin; begin != nil {
-			k.begin = func() Noted { return begin(x.file.Name, r.Name) }
+			k.begin = func() Noted { return begin(x.kept(k, r, &state.Snapshot{}, true)) }
 		}
 		x.states[key] = k
 	}
@@ -74,6 +74,7 @@ type kept struct {
 	how      how              // as that run
 	stays    *Run             // the last run that says that it stays
 	asItWas  how              // as that run
+	of       *Kept            // what an earlier call left, and this one destroys; nil in a test
 	place    Place            // of a backend; nil: it is in memory
 	begin    func() Noted     // begins its journal; nil: it has none, or has begun
 	journal  Noted            // nil: there is none

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -18,8 +19,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/suite"
 )
 
-// Each state that a test has in memory has a journal in the data directory while the test runs (suite.Noted). One that is
-// there and in use by no process is of a test that was killed.
+// Each state that a test has in memory has a journal in the data directory while the test runs (suite.Noted), and beside it
+// the state that it begins with, if there is something in that. One that is there and in use by no process is of a test
+// that was killed.
 
 // testJournal is one of them.
 type testJournal struct {
@@ -32,7 +34,7 @@ type testJournal struct {
 var begins sync.Mutex
 
 // Begin begins one; nil if it cannot, which is told.
-func (t Tests) Begin(file, run string) suite.Noted {
+func (t Tests) Begin(k suite.Kept) suite.Noted {
 	begins.Lock()
 	defer begins.Unlock()
 	e, ok := t.p.States().Encryption()
@@ -40,27 +42,59 @@ func (t Tests) Begin(file, run string) suite.Noted {
 		return nil
 	}
 	o := journal.Options{FS: t.p.Call.FS(), Now: t.p.Call.Now, Seal: crypt.Around(nil, e.State)}
-	header := journal.About(nil, state.NewLineage(), file+"/"+run, base.Version)
 	err := o.FS.MkdirAll(t.states(), 0o755)
-	for n := 1; err == nil; n++ {
-		path := filepath.Join(t.states(), fmt.Sprintf("%d-%d.journal", os.Getpid(), n))
-		var w *journal.Writer
-		if w, err = journal.Create(path, header, o); err == nil {
-			return &testJournal{w, t, path}
+	path := ""
+	for n := 1; path == ""; n++ {
+		name := filepath.Join(t.states(), fmt.Sprintf("%d-%d.journal", os.Getpid(), n))
+		if _, there := o.FS.Lstat(name); there != nil {
+			path = name
 		}
-		if errors.Is(err, journal.ErrExists) {
-			err = nil
-		}
+	}
+	var from *state.Snapshot
+	if err == nil && len(k.State.Outputs) > 0 {
+		from, err = t.first(path, k.State)
+	}
+	var w *journal.Writer
+	if err == nil {
+		w, err = journal.Create(path, journal.About(from, state.NewLineage(), k.File+"/"+k.Run, base.Version), o)
+	}
+	if err == nil {
+		return &testJournal{w, t, path}
 	}
 	t.p.Bag.Add(diag.Warningf("Failed to begin the journal", "What tests make could not be recorded: %s. Should they be killed, nothing says what exists.", disk.Reason(err)))
 	return nil
+}
+
+// firstState is the file with what a state begins with.
+func firstState(journal string) string { return strings.TrimSuffix(journal, ".journal") + ".begin" }
+
+// first writes what a state begins with, and gives it as it will be read.
+func (t Tests) first(journal string, s *state.Snapshot) (*state.Snapshot, error) {
+	data, err := s.Bytes()
+	if err == nil {
+		err = t.writeState(firstState(journal), s)
+	}
+	if err != nil {
+		return nil, err
+	}
+	from, _ := state.Read(data, &diag.Bag{}) // we have made it
+	return from, nil
+}
+
+// removeJournal removes a journal, and what its state began with.
+func (t Tests) removeJournal(path string) error {
+	err := journal.Remove(t.p.Call.FS(), path)
+	if err == nil {
+		_ = t.p.Call.FS().Remove(firstState(path)) // there may be none
+	}
+	return err
 }
 
 // End implements suite.Noted.
 func (j *testJournal) End(remove bool) {
 	err := j.Close()
 	if remove {
-		err = errors.Join(err, journal.Remove(j.t.p.Call.FS(), j.path))
+		err = errors.Join(err, j.t.removeJournal(j.path))
 		_ = os.Remove(j.t.states()) // unless there is something in it
 	}
 	if err != nil {
@@ -80,12 +114,18 @@ func (t Tests) lost() bool {
 		if !ok {
 			return false
 		}
-		r, err := journal.Recover(fsys, path, nil, crypt.Around(nil, e.State))
+		var from *state.Snapshot
+		if _, err := fsys.Lstat(firstState(path)); err == nil {
+			if from, ok = t.readState(firstState(path)); !ok {
+				return false
+			}
+		}
+		r, err := journal.Recover(fsys, path, from, crypt.Around(nil, e.State))
 		if err == nil && r != nil {
 			err = t.report(r)
 		}
 		if err == nil {
-			err = journal.Remove(fsys, path)
+			err = t.removeJournal(path)
 		}
 		if err != nil {
 			t.p.Bag.Add(diag.Errorf("Failed to read the journal", "%s.", err))
