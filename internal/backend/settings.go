@@ -94,10 +94,23 @@ func SecretIn(backend string) func(cty.Path) bool {
 func SecretsOf(b *config.Backend) (values []hcl.Expression) {
 	attrs, _ := b.Body.JustAttributes() // what is wrong with the rest is said where it is read
 	secret := SecretIn(b.Type)
-	for name, a := range attrs {
-		if secret(cty.GetAttrPath(name)) && len(a.Expr.Variables()) == 0 {
-			values = append(values, a.Expr)
+	var look func(path cty.Path, x hcl.Expression)
+	look = func(path cty.Path, x hcl.Expression) {
+		if secret(path) {
+			if len(x.Variables()) == 0 {
+				values = append(values, x)
+			}
+			return
 		}
+		members, _ := hcl.ExprMap(x)
+		for _, m := range members {
+			if name, _ := m.Key.Value(nil); name.Type() == cty.String && name.IsKnown() && !name.IsNull() {
+				look(path.GetAttr(name.AsString()), m.Value)
+			}
+		}
+	}
+	for name, a := range attrs {
+		look(cty.GetAttrPath(name), a.Expr)
 	}
 	return values
 }

@@ -82,6 +82,9 @@ func (l *loader) backend(b *hcl.Block, typ string, over bool) {
 		if !l.first("backend in "+b.DefRange.Filename, place(b), "Duplicate backend configuration", "Each override file may have only one backend configuration, and one was given at %s. Remove one of them.") {
 			return
 		}
+		if before := l.mod.Stored(); before != nil {
+			l.mod.Overridden = append(l.mod.Overridden, before)
+		}
 	} else if first := l.mod.Stored(); first != nil {
 		l.secondBackend(b, first)
 		return

@@ -164,14 +164,17 @@ func (f *planFlags) maySave(c *base.Call) bool {
 	return f.saves(c, err)
 }
 
-// snapshotConfig is the configuration as it was read, for the plan file, without the secrets of the backend.
+// snapshotConfig is the configuration as it was read, for the plan file, without the secrets of backends, of those too
+// that have no effect.
 func (o *operation) snapshotConfig() []file.ConfigModule {
-	var secrets []hcl.Expression
-	if b := o.p.Tree.Root.Module.Stored(); b != nil {
-		secrets = backend.SecretsOf(b)
-	}
 	var out []file.ConfigModule
 	o.p.Tree.Root.Walk(func(n *config.Node) {
+		var secrets []hcl.Expression
+		for _, b := range append(n.Module.Overridden, n.Module.Stored()) {
+			if b != nil {
+				secrets = append(secrets, backend.SecretsOf(b)...)
+			}
+		}
 		m := file.ConfigModule{Key: project.ModuleKey(n.Path), Source: n.Source, Version: n.Version, Dir: o.p.Display(n.Module.Dir), Files: map[string][]byte{}}
 		for _, f := range n.Module.Files {
 			m.Files[filepath.Base(f.Name)] = f.Bytes
