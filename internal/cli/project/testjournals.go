@@ -102,8 +102,15 @@ func (j *testJournal) End(remove bool) {
 	}
 }
 
-// lost keeps what tests have made that were killed, and names what else they left. It reports false if that cannot be done.
+// lost keeps what tests have made that were killed, and names what else they left, in one warning: of several alike one is
+// shown. It reports false if that cannot be done.
 func (t Tests) lost() bool {
+	var texts []string
+	defer func() {
+		if len(texts) > 0 {
+			t.p.Bag.Add(diag.Warningf("Earlier tests left something", "%s", strings.Join(texts, "\n\n")))
+		}
+	}()
 	fsys := t.p.Call.FS()
 	left, _ := filepath.Glob(filepath.Join(t.states(), "*.journal"))
 	for _, path := range left {
@@ -122,7 +129,10 @@ func (t Tests) lost() bool {
 		}
 		r, err := journal.Recover(fsys, path, from, crypt.Around(nil, e.State))
 		if err == nil && r != nil {
-			err = t.report(r)
+			var text string
+			if text, err = t.report(r); text != "" {
+				texts = append(texts, text)
+			}
 		}
 		if err == nil {
 			err = t.removeJournal(path)
@@ -135,8 +145,8 @@ func (t Tests) lost() bool {
 	return true
 }
 
-// report keeps what a killed test has made, and names it.
-func (t Tests) report(r *journal.Recovery) error {
+// report keeps what a killed test has made, and names it and what else that left, if there is something.
+func (t Tests) report(r *journal.Recovery) (string, error) {
 	text := ""
 	list := func(head string, n int, line func(i int) string) {
 		for i := range n {
@@ -157,7 +167,7 @@ func (t Tests) report(r *journal.Recovery) error {
 		var err error
 		dir, name := path.Split(r.Header.Run)
 		if written, err = t.Keep(suite.Kept{File: path.Clean(dir), Run: name, State: r.Snapshot, Failed: true}); err != nil {
-			return err
+			return "", err
 		}
 	}
 	list("These objects exist:", len(made), func(i int) string { return made[i].String() })
@@ -167,7 +177,7 @@ func (t Tests) report(r *journal.Recovery) error {
 		text += fmt.Sprintf("\nThe state of what exists is in %s. To destroy that, run: lethe test cleanup -repair\n", written)
 	}
 	if text != "" {
-		t.p.Bag.Add(diag.Warningf("Earlier tests left something", "The test %s was killed or crashed.\n%s", r.Header.Run, text[:len(text)-1]))
+		text = fmt.Sprintf("The test %s was killed or crashed.\n%s", r.Header.Run, text[:len(text)-1])
 	}
-	return nil
+	return text, nil
 }
