@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -91,29 +90,7 @@ func SecretIn(backend string) func(cty.Path) bool {
 }
 
 // SecretsOf gives the values that are secrets by themselves and stand in a block as they are.
-func SecretsOf(b *config.Backend) (values []hcl.Expression) {
-	attrs, _ := b.Body.JustAttributes() // what is wrong with the rest is said where it is read
-	secret := SecretIn(b.Type)
-	var look func(path cty.Path, x hcl.Expression)
-	look = func(path cty.Path, x hcl.Expression) {
-		if secret(path) {
-			if len(x.Variables()) == 0 {
-				values = append(values, x)
-			}
-			return
-		}
-		members, _ := hcl.ExprMap(x)
-		for _, m := range members {
-			if name, _ := m.Key.Value(nil); name.Type() == cty.String && name.IsKnown() && !name.IsNull() {
-				look(path.GetAttr(name.AsString()), m.Value)
-			}
-		}
-	}
-	for name, a := range attrs {
-		look(cty.GetAttrPath(name), a.Expr)
-	}
-	return values
-}
+func SecretsOf(b *config.Backend) []config.Constant { return b.Constants(SecretIn(b.Type)) }
 
 // kept are the settings as they are written down: what is ephemeral in them is null.
 func (s settings) kept() cty.Value {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/backend"
 	"github.com/lethe-iac/lethe/internal/config"
@@ -99,10 +98,7 @@ func (p *Project) LoadSaved(ctx context.Context, saved *file.Contents) bool {
 // unsecret takes the block of the backend from the working directory where it has secrets, which a plan does not hold.
 func (p *Project) unsecret() {
 	m := p.Tree.Root.Module
-	if m.Stored() == nil || !slices.ContainsFunc(backend.SecretsOf(m.Stored()), func(x hcl.Expression) bool {
-		v, ds := x.Value(nil)
-		return !ds.HasErrors() && v.IsNull()
-	}) {
+	if m.Stored() == nil || !slices.ContainsFunc(backend.SecretsOf(m.Stored()), func(c config.Constant) bool { return c.Null }) {
 		return
 	}
 	if now, _ := config.Load(p.Dir, p.LoadOptions(), nil, &diag.Bag{}); now != nil && now.Stored() != nil {

@@ -3,6 +3,7 @@ package project
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -100,6 +101,31 @@ func (j *testJournal) End(remove bool) {
 	if err != nil {
 		j.t.p.Bag.Add(diag.Warningf("Journal not removed", "%s.", err))
 	}
+}
+
+// Kept reads the states that tests left, those that were killed too.
+func (t Tests) Kept() ([]suite.Kept, bool) {
+	if !t.lost() {
+		return nil, false
+	}
+	list, err := t.readList()
+	if err != nil {
+		t.p.Bag.Add(diag.Errorf("Failed to read the states of tests", "The file %s cannot be read: %s.", t.p.Display(t.listFile()), disk.Reason(err)))
+		return nil, false
+	}
+	var out []suite.Kept
+	for _, k := range list.States {
+		path := t.path(k)
+		if _, err := t.p.Call.FS().Lstat(path); k.Failed && errors.Is(err, fs.ErrNotExist) {
+			continue // the user has seen to it
+		}
+		s, ok := t.readState(path)
+		if !ok {
+			return nil, false
+		}
+		out = append(out, suite.Kept{File: k.File, Run: k.Run, State: s, Written: t.p.Display(path), Failed: k.Failed})
+	}
+	return out, true
 }
 
 // lost keeps what tests have made that were killed, and names what else they left, in one warning: of several alike one is

@@ -86,31 +86,6 @@ func (t Tests) writeList(list keptTests) error {
 	return err
 }
 
-// Kept reads the states that tests left, those that were killed too.
-func (t Tests) Kept() ([]suite.Kept, bool) {
-	if !t.lost() {
-		return nil, false
-	}
-	list, err := t.readList()
-	if err != nil {
-		t.p.Bag.Add(diag.Errorf("Failed to read the states of tests", "The file %s cannot be read: %s.", t.p.Display(t.listFile()), disk.Reason(err)))
-		return nil, false
-	}
-	var out []suite.Kept
-	for _, k := range list.States {
-		path := t.path(k)
-		if _, err := t.p.Call.FS().Lstat(path); k.Failed && errors.Is(err, fs.ErrNotExist) {
-			continue // the user has seen to it
-		}
-		s, ok := t.readState(path)
-		if !ok {
-			return nil, false
-		}
-		out = append(out, suite.Kept{File: k.File, Run: k.Run, State: s, Written: t.p.Display(path), Failed: k.Failed})
-	}
-	return out, true
-}
-
 // readState reads what writeState wrote.
 func (t Tests) readState(path string) (*state.Snapshot, bool) {
 	e, ok := t.p.States().Encryption()

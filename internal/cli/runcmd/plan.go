@@ -10,7 +10,6 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/backend"
 	"github.com/lethe-iac/lethe/internal/cli/base"
@@ -169,7 +168,7 @@ func (f *planFlags) maySave(c *base.Call) bool {
 func (o *operation) snapshotConfig() []file.ConfigModule {
 	var out []file.ConfigModule
 	o.p.Tree.Root.Walk(func(n *config.Node) {
-		var secrets []hcl.Expression
+		var secrets []config.Constant
 		for _, b := range append(n.Module.Overridden, n.Module.Stored()) {
 			if b != nil {
 				secrets = append(secrets, backend.SecretsOf(b)...)
@@ -179,7 +178,7 @@ func (o *operation) snapshotConfig() []file.ConfigModule {
 		for _, f := range n.Module.Files {
 			m.Files[filepath.Base(f.Name)] = f.Bytes
 			for _, s := range secrets {
-				if at := s.Range(); at.Filename == f.Name {
+				if at := s.Range; at.Filename == f.Name {
 					m.Files[filepath.Base(f.Name)] = nulled(m.Files[filepath.Base(f.Name)], at.Start.Byte, at.End.Byte)
 				}
 			}
