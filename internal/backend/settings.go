@@ -89,18 +89,8 @@ func SecretIn(backend string) func(cty.Path) bool {
 	}
 }
 
-// PlainSecrets says where values that are secrets by themselves stand in a block as they are. gone reports that null stands
-// there in one place.
-func PlainSecrets(b *config.Backend) (places []diag.Range, gone bool) {
-	attrs, _ := b.Body.JustAttributes() // what is wrong with the rest is said where it is read
-	secret := SecretIn(b.Type)
-	for name, a := range attrs {
-		if v, ds := a.Expr.Value(nil); secret(cty.GetAttrPath(name)) && !ds.HasErrors() {
-			places, gone = append(places, a.Expr.Range()), gone || v.IsNull()
-		}
-	}
-	return places, gone
-}
+// SecretsOf gives the values that are secrets by themselves and stand in a block as they are.
+func SecretsOf(b *config.Backend) []config.Constant { return b.Constants(SecretIn(b.Type)) }
 
 // kept are the settings as they are written down: what is ephemeral in them is null.
 func (s settings) kept() cty.Value {

@@ -69,7 +69,7 @@ func (d *Directory) filled(ctx context.Context, st store.Store) ([]string, bool)
 		}
 	}
 	if err != nil {
-		d.Env.Bag.Add(problem(err, "Failed to read the previous backend", "%s."))
+		d.Env.Bag.Add(problem(err, "Failed to read the previous backend", "%s.\n\nWhat came from an ephemeral variable is not remembered: give it in the environment variable that the backend reads."))
 	}
 	if !holds {
 		names = nil

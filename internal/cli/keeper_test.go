@@ -190,6 +190,7 @@ func TestKilledTest(t *testing.T) {
 	p := newProcess(t, lease+`
 variable "name" { default = "a" }
 variable "rule" { default = "" }
+variable "given" { default = "" }
 resource "playground_secret" "s" {
   name      = var.name
   secret_wo = ephemeral.playground_lease.l.token
@@ -201,17 +202,43 @@ resource "rogue_thing" "a" {
   secret_wo  = ephemeral.playground_lease.l.token
 }
 `)
-	p.write("a.tftest.hcl", "run \"a\" {}\n")
+	if err := os.Mkdir(filepath.Join(p.dir, "setup"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p.write("setup/main.tf", "output \"name\" { value = \"given\" }\n")
+	p.write("a.tftest.hcl", `
+run "setup" {
+  module {
+    source = "./setup"
+  }
+}
+run "a" {
+  variables {
+    given = run.setup.name
+  }
+}
+`)
+	p.run("init")
 	s := p.start("test", "-var=rule=Apply=hang")
 	p.seen("ApplyResourceChange", "rogue_thing", `"phase":"begin"`)
 	keeper := s.keeper(t)
 	s.cmd.Process.Kill()
 	syscall.Kill(keeper, syscall.SIGKILL)
 	_, out := s.wait()
+	left, _ := filepath.Glob(filepath.Join(p.dir, ".terraform/test/*-1.*"))
+	for _, path := range left { // another one was killed
+		text, err := os.ReadFile(path)
+		if err == nil {
+			err = os.WriteFile(strings.Replace(path, "-1.", "-2.", 1), text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	code, next := p.run("test", "-no-color", "-var=name=b")
 	for _, want := range []string{
 		"Warning: Earlier tests left something", "exist:\n  playground_secret.s\n", `rogue_thing.a: the outcome of "create" is unknown`,
-		"not closed:\n  ephemeral.playground_lease.l of", "The state of what exists is in errored_test.tfstate", "1 passed, 0 failed",
+		"not closed:\n  ephemeral.playground_lease.l of", "The state of what exists is in errored_test.tfstate", "in errored_test.2.tfstate", "2 passed, 0 failed",
 	} {
 		if code != 0 || !strings.Contains(next, want) {
 			t.Errorf("exit code %d, without %q:\n%s", code, want, next)
@@ -223,7 +250,7 @@ resource "rogue_thing" "a" {
 	if code, text := p.run("test", "-no-color", "-var=name=b"); code != 0 || strings.Contains(text, "left something") {
 		t.Errorf("exit code %d:\n%s", code, text)
 	}
-	if left, _ := filepath.Glob(filepath.Join(p.dir, ".terraform/test/*.journal")); len(left) > 0 {
+	if left, _ = filepath.Glob(filepath.Join(p.dir, ".terraform/test/*-*")); len(left) > 0 {
 		t.Error("the journals stay")
 	}
 	p.forgotten(out + next)

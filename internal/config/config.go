@@ -56,6 +56,7 @@ type Module struct {
 	Required   map[string]*Requirement // by local name; explicit ones and the implied ones of use
 	Backend    *Backend
 	Cloud      *Backend         // type "cloud"
+	Overridden []*Backend       // backend and cloud blocks that those of override files took the place of
 	Encryption hcl.Body         // terraform { encryption {} }, nil if absent
 	Meta       map[string]*Meta // provider_meta by local name
 

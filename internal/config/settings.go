@@ -7,6 +7,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/zclconf/go-cty/cty"
 )
 
 var terraformSchema = &hcl.BodySchema{
@@ -81,6 +83,9 @@ func (l *loader) backend(b *hcl.Block, typ string, over bool) {
 	if over {
 		if !l.first("backend in "+b.DefRange.Filename, place(b), "Duplicate backend configuration", "Each override file may have only one backend configuration, and one was given at %s. Remove one of them.") {
 			return
+		}
+		if before := l.mod.Stored(); before != nil {
+			l.mod.Overridden = append(l.mod.Overridden, before)
 		}
 	} else if first := l.mod.Stored(); first != nil {
 		l.secondBackend(b, first)
@@ -165,4 +170,35 @@ func (l *loader) finishSettings() {
 		l.requirement(local, l.entries[local])
 		l.mod.unreadable = l.mod.unreadable || l.mod.Required[local] == nil
 	}
+}
+
+// Constant is a value that stands in a block as it is, and refers to nothing.
+type Constant struct {
+	Range diag.Range
+	Null  bool
+}
+
+// Constants finds those of a block, and of attributes in it, that are wanted.
+func (b *Backend) Constants(wanted func(cty.Path) bool) (found []Constant) {
+	var look func(path cty.Path, x hcl.Expression)
+	look = func(path cty.Path, x hcl.Expression) {
+		if wanted(path) {
+			if len(x.Variables()) == 0 {
+				v, ds := x.Value(nil)
+				found = append(found, Constant{x.Range(), !ds.HasErrors() && v.IsNull()})
+			}
+			return
+		}
+		members, _ := hcl.ExprMap(x)
+		for _, m := range members {
+			if name, _ := m.Key.Value(nil); name.Type() == cty.String && name.IsKnown() && !name.IsNull() {
+				look(path.GetAttr(name.AsString()), m.Value)
+			}
+		}
+	}
+	attrs, _ := b.Body.JustAttributes() // what is wrong with the rest is said where it is read
+	for name, a := range attrs {
+		look(cty.GetAttrPath(name), a.Expr)
+	}
+	return found
 }

@@ -43,10 +43,10 @@ func (x *execution) tearDown(k *kept) {
 	case k.place != nil:
 	case left.Meant:
 		left.Run = k.stays
-		left.Written, err = s.Keep(Kept{File: x.file.Name, Run: k.stays.Name, State: k.snapshot})
+		left.Written, err = s.Keep(x.kept(k, k.stays, k.snapshot, false))
 	default:
 		left.Failed = true
-		left.Written, err = s.Keep(Kept{File: x.file.Name, Run: k.by.Name, State: k.snapshot, Failed: true})
+		left.Written, err = s.Keep(x.kept(k, k.by, k.snapshot, true))
 	}
 	if err != nil {
 		left.Diags = append(left.Diags, unwritten(err))
@@ -80,9 +80,10 @@ func (x *execution) abandon() {
 			continue
 		}
 		now := k.now()
-		left := &Left{File: x.file, Run: k.by, Objects: objects(now), Failed: true}
+		failed := k.of == nil || k.of.Failed
+		left := &Left{File: x.file, Run: k.by, Objects: objects(now), Failed: failed}
 		if len(left.Objects) > 0 {
-			left.Written, _ = x.suite.Keep(Kept{File: x.file.Name, Run: k.by.Name, State: now, Failed: true}) // that it could not be written is seen by what is not said
+			left.Written, _ = x.suite.Keep(x.kept(k, k.by, now, failed)) // that it could not be written is seen by what is not said
 			x.suite.Reporter.Left(left)
 		}
 		k.forget(len(left.Objects) == 0 || left.Written != "")

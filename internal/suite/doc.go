@@ -148,10 +148,10 @@ type Left struct {
 
 // Kept is a state that a file left behind, for a later call to clean up.
 type Kept struct {
-	File, Run string // the name of the test file, and that of the run that worked with the state last
-	State     *state.Snapshot
-	Written   string // the file with the state, as messages have it
-	Failed    bool   // it could not be destroyed; otherwise it stays on purpose
+	File, Run string          // the name of the test file, and that of the run that worked with the state last
+	State     *state.Snapshot // with outputs of earlier runs that this run uses
+	Written   string          // the file with the state, as messages have it; "": there is none yet
+	Failed    bool            // it could not be destroyed; otherwise it stays on purpose
 }
 
 // Place is where a backend block keeps a state: locked, and read.
@@ -218,11 +218,12 @@ type Suite struct {
 	Logged func() string
 	// Documents are what a run leaves at rest and shows, for canaries to be looked for.
 	Documents func(r *Run) []Document
-	// Keep keeps a state that is to stay, or could not be destroyed, and says where. Forget removes it.
+	// Keep keeps a state that is to stay, or could not be destroyed, and says where: in the file where it is already, if
+	// there is one. Forget removes it.
 	Keep   func(k Kept) (file string, err error)
 	Forget func(k Kept) error
-	// Begin begins the journal of a state in memory, which a run of a test file works with first; nil if there can be none.
-	Begin func(file, run string) Noted
+	// Begin begins the journal of a state in memory, with the run that works with it first; nil if there can be none.
+	Begin func(k Kept) Noted
 	// Open opens the state that the backend block of a run says.
 	Open func(ctx context.Context, r *Run, bag *diag.Bag) (Place, bool)
 	// AtOnce is how many runs may run at the same time, where their file lets them.

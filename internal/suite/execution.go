@@ -5,10 +5,12 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/lethe-iac/lethe/internal/config/testfile"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/journal"
 	"github.com/zclconf/go-cty/cty"
@@ -49,7 +51,7 @@ func (x *execution) state(ctx context.Context, key string, r *Run, bag *diag.Bag
 	if k == nil {
 		k = &kept{snapshot: &state.Snapshot{}}
 		if begin := x.suite.Begin; begin != nil {
-			k.begin = func() Noted { return begin(x.file.Name, r.Name) }
+			k.begin = func() Noted { return begin(x.kept(k, r, &state.Snapshot{}, true)) }
 		}
 		x.states[key] = k
 	}
@@ -74,6 +76,7 @@ type kept struct {
 	how      how              // as that run
 	stays    *Run             // the last run that says that it stays
 	asItWas  how              // as that run
+	of       *Kept            // what an earlier call left, and this one destroys; nil in a test
 	place    Place            // of a backend; nil: it is in memory
 	begin    func() Noted     // begins its journal; nil: it has none, or has begun
 	journal  Noted            // nil: there is none
@@ -128,4 +131,35 @@ func (l look) outputs() cty.Value {
 		}
 	}
 	return cty.ObjectVal(out)
+}
+
+// kept is a state as it is written: with the outputs of earlier runs that its run uses, which may be all that is left of
+// these.
+func (x *execution) kept(k *kept, r *Run, s *state.Snapshot, failed bool) Kept {
+	out := Kept{File: x.file.Name, Run: r.Name, State: x.withOutputs(s, r), Failed: failed}
+	if k.of != nil {
+		out.Written = k.of.Written
+	}
+	return out
+}
+
+// withOutputs adds outputs of earlier runs that a run uses to a state, under the names that refer to them. No output of a
+// module is called so.
+func (x *execution) withOutputs(s *state.Snapshot, r *Run) *state.Snapshot {
+	uses := x.file.Uses(r.Run)
+	e := s.Edit()
+	for _, earlier := range slices.Concat(r.after, r.beside) {
+		if earlier.outputs == cty.NilVal || !uses.Use(earlier.Name) {
+			continue
+		}
+		for name, v := range earlier.outputs.AsValueMap() {
+			value := mark.Split(v)
+			if value.Has(mark.Ephemeral) || !value.Raw.IsWhollyKnown() {
+				continue
+			}
+			o := state.Output{Value: value, Type: value.Raw.Type(), Sensitive: value.Has(mark.Sensitive)}
+			e.Output(testfile.RunVariable(earlier.Name)+"."+name, o)
+		}
+	}
+	return e.Done()
 }

@@ -3,49 +3,55 @@ package suite
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/config/testfile"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
 )
 
 // CleanUp destroys what earlier calls left, in the order in which it was left: with the module, the values and the
-// provider settings of the run that worked with it last. Runs of all those whose states stayed give their outputs to it.
-// It reports whether nothing is left.
-func (s *Suite) CleanUp(ctx context.Context, what, all []Kept) bool {
+// provider settings of the run that worked with it last. It reports whether nothing is left.
+func (s *Suite) CleanUp(ctx context.Context, what []Kept) bool {
 	s.trees, s.programs = map[string]*config.Tree{"": s.Root}, map[programKey]*compiled{}
 	clean := true
 	for _, k := range what {
 		if ctx.Err() != nil {
 			return false
 		}
-		clean = s.later(ctx, k, all) && clean
+		clean = s.later(ctx, k) && clean
 	}
 	return clean
 }
 
 // later destroys one state.
-func (s *Suite) later(ctx context.Context, k Kept, all []Kept) bool {
+func (s *Suite) later(ctx context.Context, k Kept) bool {
 	var bag diag.Bag
 	file := &File{File: &testfile.File{Name: k.File}}
 	r := &Run{Run: &testfile.Run{Name: k.Run}, File: file}
 	left := &Left{File: file, Run: r, Written: k.Written, Failed: k.Failed}
-	state := &kept{snapshot: k.State, by: r}
+	st := &kept{snapshot: k.State, by: r, of: &k}
 	if s.find(k, file, r) {
-		r.after = earlier(all, k.File)
+		r.after = givers(k.State)
 		x := s.execution(file)
-		x.states[k.Written] = state
+		x.states[k.Written] = st
 		s.begin(x)
 		s.Reporter.Run(r, TearingDown)
 		if p, ok := x.prepare(ctx, r, &bag); ok {
-			state.again(x, p.how, plan.Destroy, &bag)
+			st.again(x, p.how, plan.Destroy, &bag)
+			if len(objects(st.snapshot)) > 0 && st.snapshot != k.State {
+				if _, err := s.Keep(x.kept(st, r, st.snapshot, k.Failed)); err != nil {
+					bag.Add(unwritten(err))
+				}
+			}
 		}
 	} else {
 		bag.Add(diag.Errorf("Unknown run block", "The run %q of the test file %s made the objects that are to be destroyed. That run is not there any more, so that the module, the values and the provider settings to destroy them with are unknown. Restore it, or destroy them by their state alone: lethe destroy -state=%s", k.Run, k.File, k.Written))
 	}
-	if left.Objects = objects(state.snapshot); len(left.Objects) == 0 {
+	if left.Objects = objects(st.snapshot); len(left.Objects) == 0 {
 		if err := s.Forget(k); err != nil {
 			bag.Add(unwritten(err))
 		}
@@ -71,17 +77,20 @@ func (s *Suite) find(k Kept, file *File, r *Run) bool {
 	return false
 }
 
-// earlier are the runs of a file whose states stayed, with their outputs.
-func earlier(all []Kept, file string) (runs []*Run) {
-	for _, k := range all {
-		if k.File != file {
-			continue
+// givers are the earlier runs whose outputs are written with a state.
+func givers(s *state.Snapshot) (runs []*Run) {
+	outputs := map[string]map[string]cty.Value{}
+	for ref, o := range s.Outputs {
+		if of, is := testfile.RunOf(ref); is {
+			run, name, _ := strings.Cut(of, ".")
+			if outputs[run] == nil {
+				outputs[run] = map[string]cty.Value{}
+			}
+			outputs[run][name] = o.Value.Join()
 		}
-		outputs := map[string]cty.Value{}
-		for name, o := range k.State.Outputs {
-			outputs[name] = o.Value.Join()
-		}
-		runs = append(runs, &Run{Run: &testfile.Run{Name: k.Run}, outputs: cty.ObjectVal(outputs)})
+	}
+	for name, of := range outputs {
+		runs = append(runs, &Run{Run: &testfile.Run{Name: name}, outputs: cty.ObjectVal(of)})
 	}
 	return runs
 }

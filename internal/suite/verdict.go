@@ -76,7 +76,7 @@ func (v *verdict) close(bag *diag.Bag) {
 				continue
 			}
 			if d.Severity == diag.Error {
-				r.Diags = append(r.Diags, tooEarly(d.Unmet))
+				r.Diags = append(r.Diags, v.tooEarly(d.Unmet, expected))
 			}
 		}
 		if cameThrough && d.Eased {
@@ -124,6 +124,7 @@ func (v *verdict) onlyExpected(bag *diag.Bag) bool {
 }
 
 // tooEarly says that an expected failure came while planning, so that nothing could be applied.
-func tooEarly(what string) diag.Diagnostic {
-	return diag.Warningf("Expected failure while planning", "A custom condition within %s failed during the planning stage and prevented the requested apply operation. While this was an expected failure, the apply operation could not be executed and so the overall test case will be marked as a failure and the original diagnostic included in the test report.", what)
+func (v *verdict) tooEarly(what, expected string) diag.Diagnostic {
+	i := slices.IndexFunc(v.run.Expected, func(e config.Reference) bool { return e.Text == expected })
+	return diag.Warningf("Expected failure while planning", "A custom condition within %s failed during the planning stage and prevented the requested apply operation. While this was an expected failure, the apply operation could not be executed and so the overall test case will be marked as a failure and the original diagnostic included in the test report.", what).At(v.run.Expected[i].Range)
 }

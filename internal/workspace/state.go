@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -151,7 +152,7 @@ func (s *State) stamp() {
 
 // unsaved reports that a state could not be written. data are its bytes; recorded says that the journal has all of it.
 func (s *State) unsaved(err error, next *state.Snapshot, data []byte, recorded bool) bool {
-	s.env.Bag.Add(diag.Errorf("Failed to save state", "Error saving state: %s\n\n%s", err, s.elsewhere(next, data, recorded)))
+	s.env.Bag.Add(diag.Errorf("Failed to save state", "Error saving state: %s\n\n%s", err, s.elsewhere(err, next, data, recorded)))
 	return false
 }
 
@@ -174,7 +175,7 @@ const journalHas = "Everything that was done is in the journal beside the state,
 
 // elsewhere says where a state is that could not be written: in another file, or in the journal of a
 // run that recorded everything, or nowhere but on the screen.
-func (s *State) elsewhere(next *state.Snapshot, data []byte, recorded bool) string {
+func (s *State) elsewhere(why error, next *state.Snapshot, data []byte, recorded bool) string {
 	if s.shared != nil && recorded { // a whole state has what others changed as it was
 		return journalHas
 	}
@@ -188,6 +189,9 @@ func (s *State) elsewhere(next *state.Snapshot, data []byte, recorded bool) stri
 	}
 	switch {
 	case err == nil:
+		if stale := (*store.StaleError)(nil); errors.As(why, &stale) {
+			s.record.keep = false // the state that the journal goes on from is no more
+		}
 		return fmt.Sprintf("The updated state was written to %s. Put it in place with: lethe state push %s", path, path)
 	case recorded:
 		return journalHas

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -97,10 +98,7 @@ func (p *Project) LoadSaved(ctx context.Context, saved *file.Contents) bool {
 // unsecret takes the block of the backend from the working directory where it has secrets, which a plan does not hold.
 func (p *Project) unsecret() {
 	m := p.Tree.Root.Module
-	if m.Stored() == nil {
-		return
-	}
-	if _, gone := backend.PlainSecrets(m.Stored()); !gone {
+	if m.Stored() == nil || !slices.ContainsFunc(backend.SecretsOf(m.Stored()), func(c config.Constant) bool { return c.Null }) {
 		return
 	}
 	if now, _ := config.Load(p.Dir, p.LoadOptions(), nil, &diag.Bag{}); now != nil && now.Stored() != nil {

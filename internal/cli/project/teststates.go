@@ -86,50 +86,34 @@ func (t Tests) writeList(list keptTests) error {
 	return err
 }
 
-// kept reads the states that tests left.
-func (t Tests) kept() ([]suite.Kept, bool) {
-	list, err := t.readList()
-	if err != nil {
-		t.p.Bag.Add(diag.Errorf("Failed to read the states of tests", "The file %s cannot be read: %s.", t.p.Display(t.listFile()), disk.Reason(err)))
-		return nil, false
-	}
+// readState reads what writeState wrote.
+func (t Tests) readState(path string) (*state.Snapshot, bool) {
 	e, ok := t.p.States().Encryption()
 	if !ok {
 		return nil, false
 	}
-	var out []suite.Kept
-	for _, k := range list.States {
-		path := t.path(k)
-		data, err := t.p.Call.FS().ReadFile(path)
-		if k.Failed && errors.Is(err, fs.ErrNotExist) {
-			continue // the user has seen to it
-		}
-		if err == nil {
-			data, _, err = e.State.Open(context.Background(), data)
-		}
-		if d, is := crypt.Diagnostic(err); is {
-			t.p.Bag.Add(d)
-			return nil, false
-		}
-		if err != nil {
-			t.p.Bag.Add(diag.Errorf("Failed to read the states of tests", "The file %s cannot be read: %s.", t.p.Display(path), disk.Reason(err)))
-			return nil, false
-		}
-		s, ok := state.Read(data, t.p.Bag)
-		if !ok {
-			return nil, false
-		}
-		out = append(out, suite.Kept{File: k.File, Run: k.Run, State: s, Written: t.p.Display(path), Failed: k.Failed})
+	data, err := t.p.Call.FS().ReadFile(path)
+	if err == nil {
+		data, _, err = e.State.Open(context.Background(), data)
 	}
-	return out, true
+	if d, is := crypt.Diagnostic(err); is {
+		t.p.Bag.Add(d)
+		return nil, false
+	}
+	if err != nil {
+		t.p.Bag.Add(diag.Errorf("Failed to read the states of tests", "The file %s cannot be read: %s.", t.p.Display(path), disk.Reason(err)))
+		return nil, false
+	}
+	return state.Read(data, t.p.Bag)
 }
 
-// Keep keeps a state that is to stay, or that a test could not destroy, in a file that is not there yet.
+// Keep keeps a state that is to stay, or that a test could not destroy, in the file where it is, or in one that is not there
+// yet.
 func (t Tests) Keep(k suite.Kept) (string, error) {
 	list, unread := t.readList()
 	made := t.p.Call.FS().MkdirAll(t.states(), 0o755)
-	entry := keptTest{File: k.File, Run: k.Run, Failed: k.Failed}
-	for n := 1; ; n++ {
+	entry := keptTest{File: k.File, Run: k.Run, State: filepath.Base(k.Written), Failed: k.Failed}
+	for n := 1; k.Written == ""; n++ {
 		if entry.State = fmt.Sprintf("%d.tfstate", n); k.Failed {
 			entry.State = strings.Replace("errored_test."+entry.State, ".1.", ".", 1)
 		}
@@ -141,7 +125,12 @@ func (t Tests) Keep(k suite.Kept) (string, error) {
 	if err := t.writeState(path, k.State); err != nil {
 		return "", err
 	}
-	list.States = append(slices.DeleteFunc(list.States, func(e keptTest) bool { return t.path(e) == path }), entry)
+	same := func(e keptTest) bool { return t.path(e) == path }
+	if i := slices.IndexFunc(list.States, same); i >= 0 && k.Written != "" {
+		list.States[i] = entry
+	} else {
+		list.States = append(slices.DeleteFunc(list.States, same), entry)
+	}
 	err := cmp.Or(unread, made)
 	if err == nil {
 		err = t.writeList(list)

@@ -163,19 +163,22 @@ func (f *planFlags) maySave(c *base.Call) bool {
 	return f.saves(c, err)
 }
 
-// snapshotConfig is the configuration as it was read, for the plan file, without the secrets of the backend.
+// snapshotConfig is the configuration as it was read, for the plan file, without the secrets of backends, of those too
+// that have no effect.
 func (o *operation) snapshotConfig() []file.ConfigModule {
-	var secrets []diag.Range
-	if b := o.p.Tree.Root.Module.Stored(); b != nil {
-		secrets, _ = backend.PlainSecrets(b)
-	}
 	var out []file.ConfigModule
 	o.p.Tree.Root.Walk(func(n *config.Node) {
+		var secrets []config.Constant
+		for _, b := range append(n.Module.Overridden, n.Module.Stored()) {
+			if b != nil {
+				secrets = append(secrets, backend.SecretsOf(b)...)
+			}
+		}
 		m := file.ConfigModule{Key: project.ModuleKey(n.Path), Source: n.Source, Version: n.Version, Dir: o.p.Display(n.Module.Dir), Files: map[string][]byte{}}
 		for _, f := range n.Module.Files {
 			m.Files[filepath.Base(f.Name)] = f.Bytes
-			for _, at := range secrets {
-				if at.Filename == f.Name {
+			for _, s := range secrets {
+				if at := s.Range; at.Filename == f.Name {
 					m.Files[filepath.Base(f.Name)] = nulled(m.Files[filepath.Base(f.Name)], at.Start.Byte, at.End.Byte)
 				}
 			}

@@ -39,15 +39,14 @@ func cleanup(ctx context.Context, c *base.Call, f *flags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	kept, ok := p.Tests().Left()
+	kept, ok := p.Tests().Kept()
 	if !ok {
 		return c.UI.Fail()
 	}
-	what := slices.Clone(kept)
 	if f.repair {
-		what = slices.DeleteFunc(what, func(k suite.Kept) bool { return !k.Failed })
+		kept = slices.DeleteFunc(kept, func(k suite.Kept) bool { return !k.Failed })
 	}
-	if len(what) == 0 {
+	if len(kept) == 0 {
 		c.UI.Line("Nothing is left of earlier tests.")
 		return c.UI.Done(base.ExitOK)
 	}
@@ -58,7 +57,7 @@ func cleanup(ctx context.Context, c *base.Call, f *flags) int {
 	c.UI.Diagnostics(c.Bag.List())
 	c.Bag.Clear()
 	s.Reporter, c.Leaving = reporter(p, f), s.Abandon
-	if !s.CleanUp(ctx, what, kept) || c.CutShort() {
+	if !s.CleanUp(ctx, kept) || c.CutShort() {
 		return c.UI.Fail()
 	}
 	c.UI.Line("What earlier tests left is destroyed.")

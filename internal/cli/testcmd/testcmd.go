@@ -80,7 +80,7 @@ func run(ctx context.Context, c *base.Call, f *flags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	kept, ok := p.Tests().Left()
+	kept, ok := p.Tests().Kept()
 	if meant := slices.DeleteFunc(kept, func(k suite.Kept) bool { return k.Failed }); !ok || len(meant) > 0 {
 		if ok {
 			c.Bag.Add(diag.Errorf("Earlier tests left something", "The objects that %s/%s made in an earlier test still exist, because of skip_cleanup, and this test would make them again. To destroy them first, run: lethe test cleanup", meant[0].File, meant[0].Run))

@@ -206,21 +206,7 @@ type Wait struct {
 // Waits says what each run waits for: all earlier ones where one of the two may not run at the same time as others, those
 // whose outputs it uses, and those that use its state.
 func (f *File) Waits() []Wait {
-	everywhere := Refs{}
-	for _, v := range f.Variables {
-		everywhere.add(v.Expr)
-	}
-	for _, p := range f.Providers {
-		maps.Copy(everywhere, ProviderRefs(p))
-	}
-	for _, m := range f.Mocks {
-		everywhere.add(m.ForEach)
-		everywhere.overrides(m.Overrides)
-		for _, d := range m.Defaults {
-			everywhere.add(d.Values)
-		}
-	}
-	everywhere.overrides(f.Overrides)
+	everywhere := f.uses()
 	waits := make([]Wait, len(f.Runs))
 	alone := 0 // where the runs begin that may run beside the next one
 	for i, run := range f.Runs {
@@ -235,7 +221,7 @@ func (f *File) Waits() []Wait {
 		for j := alone; j < i; j++ {
 			earlier := f.Runs[j]
 			same := run.StateKey == earlier.StateKey && (run.StateKey != "" || run.source() == earlier.source())
-			if _, used := uses.run(earlier.Name); used || same {
+			if uses.Use(earlier.Name) || same {
 				waits[i].On = append(waits[i].On, j)
 			}
 		}
@@ -245,6 +231,33 @@ func (f *File) Waits() []Wait {
 
 // alongside reports whether a run may run at the same time as others. The log is searched for canaries, and is of all.
 func (run *Run) alongside() bool { return run.Parallel && len(run.NoLeak) == 0 }
+
+// Uses are the references of a run, and of what the file says for all runs.
+func (f *File) Uses(run *Run) Refs {
+	r := f.uses()
+	maps.Copy(r, run.uses())
+	return r
+}
+
+// uses are the references of what the file says for all runs.
+func (f *File) uses() Refs {
+	r := Refs{}
+	for _, v := range f.Variables {
+		r.add(v.Expr)
+	}
+	for _, p := range f.Providers {
+		maps.Copy(r, ProviderRefs(p))
+	}
+	for _, m := range f.Mocks {
+		r.add(m.ForEach)
+		r.overrides(m.Overrides)
+		for _, d := range m.Defaults {
+			r.add(d.Values)
+		}
+	}
+	r.overrides(f.Overrides)
+	return r
+}
 
 // uses are the references of a run.
 func (run *Run) uses() Refs {
@@ -263,6 +276,12 @@ func (r Refs) overrides(list []*Override) {
 	for _, o := range list {
 		r.add(o.Values)
 	}
+}
+
+// Use reports whether they refer to a run.
+func (r Refs) Use(run string) bool {
+	_, used := r.run(run)
+	return used
 }
 
 // run finds a reference to a run, as it was written or lifted.
