@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -110,6 +112,15 @@ func (l *loader) passed(m *Call, a *hcl.Attribute) {
 			}
 		}
 	}
+}
+
+// Way is the directory of the module with slashes, by the way that the sources of local modules go: ../../live/a stays
+// that where it is called from live/b, too. base says where the root and modules that come from elsewhere lie.
+func (n *Node) Way(base func(dir string) string) string {
+	if n.Parent == nil || !IsLocal(n.Source) {
+		return filepath.ToSlash(base(n.Module.Dir))
+	}
+	return path.Join(n.Parent.Way(base), n.Source)
 }
 
 // IsLocal reports whether a module source is a path on this machine.

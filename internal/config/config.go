@@ -36,8 +36,6 @@ package config
 import (
 	"cmp"
 	"maps"
-	"path"
-	"path/filepath"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
@@ -363,15 +361,6 @@ type Node struct {
 	Version  string           // chosen version, "" where there is none
 
 	NoDeprecations bool // the user asked for no warnings about what is deprecated in this module
-}
-
-// Way is the directory of the module with slashes, by the way that the sources of local modules go: ../../live/a stays
-// that where it is called from live/b, too. base says where the root and modules that come from elsewhere lie.
-func (n *Node) Way(base func(dir string) string) string {
-	if n.Parent == nil || !IsLocal(n.Source) {
-		return filepath.ToSlash(base(n.Module.Dir))
-	}
-	return path.Join(n.Parent.Way(base), n.Source)
 }
 
 // Tree is a whole configuration.

@@ -30,12 +30,6 @@ func (b *building) objectRules(o int32) {
 		if b.has(cleared, g) {
 			b.needs(e.up, b.gate(cleared, g))
 		}
-	} else if b.all.up && !x.Deposed && b.Groups[g].Declared {
-		for _, k := range x.UpHolds { // without work it passes on the order that it has through these
-			if b.holdFacts(k)&changed != 0 {
-				b.needs(b.upOf(o), b.ready(k))
-			}
-		}
 	}
 	if e.down == 0 {
 		return

@@ -31,6 +31,8 @@ func (b *building) use(o int32) {
 	x, e := &b.Objects[o], b.objs[o]
 	if x.Up {
 		b.useUp(e.up, x.UpHolds)
+	} else if b.all.up && !x.Deposed && b.Groups[x.Group].Declared {
+		b.passOn(o)
 	}
 	if x.Down {
 		b.useDown(e.downLast, x.DownHolds, b.object[o])
@@ -57,6 +59,15 @@ func (b *building) useUp(n id, holds []int32) {
 		b.waits(s.down, n)
 		if b.all.late && b.holdFacts(k)&gone != 0 {
 			b.needs(b.served(k), n)
+		}
+	}
+}
+
+// passOn lets what depends on an object without work come after what the holds are made from that it would go through.
+func (b *building) passOn(o int32) {
+	for _, k := range b.Objects[o].UpHolds {
+		if b.holdFacts(k)&changed != 0 {
+			b.needs(b.upOf(o), b.ready(k))
 		}
 	}
 }
