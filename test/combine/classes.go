@@ -327,6 +327,9 @@ var classes = []class{
 		at := c.subject(d)
 		return c.st.Do.Destroy && len(c.st.Do.Target) > 0 && d.Section != "exits" && c.a.missed(c.a.Before.at(at).id()) && !c.b.missed(c.b.Before.at(at).id())
 	}},
+	{"what is sensitive in an object whose change failed", func(c *comparison, d Difference) bool {
+		return d.What == "state" && d.Section == "sensitive" && slices.Contains(c.failures(), d.At)
+	}},
 	{"an object that could not be destroyed", func(c *comparison, d Difference) bool {
 		return (c.st.Do.Destroy || c.replaced(d.At)) && (d.Section == "sensitive" || d.Section == "create first") && slices.Contains(c.failures(), d.At)
 	}},
