@@ -20,7 +20,7 @@ import (
 func (d *Directory) open(ctx context.Context, s settings) (store.Store, bool) {
 	st, err := s.driver.Open(ctx, d.storeSettings(s.driver.Schema, s.config, backendSettings(s.driver)))
 	if err != nil {
-		d.Env.Bag.Add(d.inBlock(notOpened(err, "in the block of the backend, or with -backend-config"), s.driver.Schema))
+		d.Env.Bag.Add(d.inBlock(notOpened(err, "in the block of the backend, or with `lethe init -backend-config`"), s.driver.Schema))
 		return nil, false
 	}
 	return d.sealed(st)

@@ -104,7 +104,13 @@ func (t Tests) readState(path string) (*state.Snapshot, bool) {
 		t.p.Bag.Add(diag.Errorf("Failed to read the states of tests", "The file %s cannot be read: %s.", t.p.Display(path), disk.Reason(err)))
 		return nil, false
 	}
-	return state.Read(data, t.p.Bag)
+	var bag diag.Bag
+	s, ok := state.Read(data, &bag)
+	for _, d := range bag.List() {
+		d.Detail += fmt.Sprintf(" The file is %s.", t.p.Display(path))
+		t.p.Bag.Add(d)
+	}
+	return s, ok
 }
 
 // Keep keeps a state that is to stay, or that a test could not destroy, in the file where it is, or in one that is not there
