@@ -168,8 +168,8 @@ var classes = []class{
 	{"a mistake in what the `import` command does not need", func(c *comparison, d Difference) bool {
 		return d.What == "import" && c.refuses(d, "Unsupported attribute")
 	}},
-	{"the `import` command, where `count` or `for_each` of something else is not known", func(c *comparison, d Difference) bool {
-		return d.What == "import" && c.refused(d, "Invalid count argument", "Invalid for_each argument")
+	{"the `import` command, where something else cannot be worked out", func(c *comparison, d Difference) bool {
+		return d.What == "import" && c.refused(d, "Invalid count argument", "Invalid for_each argument", "On demand")
 	}},
 	{"outputs after the `import` command", func(c *comparison, d Difference) bool {
 		as := compact(c.a.Before.Outputs[d.At])
