@@ -81,8 +81,9 @@ var classes = []class{
 	}},
 	{"an output of an instance that is not there", func(c *comparison, d Difference) bool {
 		theirs, _ := d.B.([]any)
+		keeps := compact(c.a.Before.Outputs[d.At]) == compact(c.a.After.Outputs[d.At]) && c.needs(d, c.left)
 		return c.st.Do.Refresh == "only" && (c.refused(d, "Invalid index") || strings.HasPrefix(d.Section, "output_changes") ||
-			d.Section == "outputs" && (len(theirs) > 0 && theirs[0] == nil || d.A == nil && c.needs(d, c.absent)) ||
+			d.Section == "outputs" && (keeps || len(theirs) > 0 && theirs[0] == nil || d.A == nil && c.needs(d, c.absent)) ||
 			d.What == "state" && d.B == nil && strings.Contains("."+d.At, ".data."))
 	}},
 	{"a `moved` block to or from a resource that gets or loses `count`", func(c *comparison, d Difference) bool {
@@ -420,7 +421,8 @@ var classes = []class{
 		return waits && c.needs(d, (*place).awaits) || c.refuses(d, " argument") && slices.ContainsFunc(inside(c.st.Config, nil), (*place).awaits)
 	}},
 	{"a data source in a repeated module that waits for apply", func(c *comparison, d Difference) bool {
-		return d.What == "plan" && d.Section != "exits" && c.about(d, c.delayed(c.forOther))
+		return d.What == "plan" && d.Section != "exits" && c.about(d, c.delayed(c.forOther)) ||
+			c.a.only("", "postcondition failed") && !slices.ContainsFunc(c.failures(), func(at string) bool { return !c.b.waits(at) || !c.a.waitsElsewhere(at) })
 	}},
 	{"postconditions of an object whose provisioners failed", func(c *comparison, d Difference) bool {
 		return d.What == "checks" && strings.Contains(compact(d.A), `"unknown"`) && slices.ContainsFunc(unexpected.FindAllStringSubmatch(c.a.said(), -1), func(m []string) bool {
@@ -529,7 +531,12 @@ func (c *comparison) delayed(holds func(addr string) bool) []string {
 
 // absent is whether a resource has no objects.
 func (c *comparison) absent(p *place) bool {
-	return p.b.Kind == Resource && !slices.ContainsFunc(c.a.Before.Resources, func(r *StateResource) bool { return keyless(r.addr()) == p.addr() })
+	return p.b.Kind == Resource && !c.a.Before.has(p)
+}
+
+// left is whether data are in the state with Lethe and not with Terraform.
+func (c *comparison) left(p *place) bool {
+	return p.b.Kind == Data && c.a.After.has(p) && !c.b.After.has(p)
 }
 
 // forWhole is whether something depends on a whole module.
@@ -548,6 +555,18 @@ func (c *comparison) readForWhole() bool {
 func (c *comparison) forOther(addr string) bool {
 	return slices.ContainsFunc(addressesOf(c.a), func(a string) bool { return a != addr && keyless(a) == keyless(addr) && does(c.a, a, "read") })
 }
+
+// waits is whether a plan leaves a data source for apply.
+func (o *Outcome) waits(addr string) bool {
+	return strings.Contains(o.said(), "# "+addr+" will be read during apply")
+}
+
+// waitsElsewhere is whether a plan leaves another instance of it for apply.
+func (o *Outcome) waitsElsewhere(addr string) bool {
+	return slices.ContainsFunc(delayed.FindAllStringSubmatch(o.said(), -1), func(m []string) bool { return m[1] != addr && keyless(m[1]) == keyless(addr) })
+}
+
+var delayed = regexp.MustCompile(`(?m)# (\S+) will be read during apply`)
 
 // firstFor is whether a resource that depends on an object, and of which something holds, is created first.
 func (c *comparison) firstFor(addr string, holds func(*place) bool) bool {

@@ -27,6 +27,11 @@ type StateResource struct {
 	Instances []*StateInstance `json:"instances"`
 }
 
+// has is whether there is an object of a resource or a data source.
+func (s *State) has(p *place) bool {
+	return slices.ContainsFunc(s.Resources, func(r *StateResource) bool { return keyless(r.addr()) == p.addr() })
+}
+
 // A StateInstance is an object in it.
 type StateInstance struct {
 	Key          any            `json:"index_key"`

@@ -50,34 +50,20 @@ func (p *planner) jobs(d *program.Declaration) ([]job, bool) {
 	return jobs, whole
 }
 
-// keepAll fills the after face with what was found: nothing is decided.
+// keepAll fills the after face with what was found, and with what is declared and not there, of which
+// nothing is known: nothing is decided.
 func (p *planner) keepAll(d *program.Declaration) {
 	frames, status := p.run.Frame.Instances(d.Module, frame.After)
 	whole := status == frame.Known
 	var all []addr.Instance
 	for _, f := range frames {
+		declares := f.Keys(d.ID, frame.After, &diag.Bag{})
 		var wanted []addr.Key // of which conditions are looked at
 		if declared.HasResourceConditions(d) || p.moved.Leaving[d.ID] != nil {
-			declares := f.Keys(d.ID, frame.After, &diag.Bag{})
 			wanted, whole = declares.List, whole && declares.Status == frame.Known
 			p.moved.CheckLeft(d, f, wanted, p.run.Bag)
 		}
-		stored := p.prior.Resource(d.Resource.In(f.Addr()))
-		keys := frame.Keys{Status: frame.Known, Repeat: program.RepeatOf(d.Res)}
-		for _, k := range stored.Keys() {
-			o := stored.Addr.Instance(k).Current()
-			cur, seen := p.refreshed(o)
-			if seen && cur.Entry == nil {
-				continue
-			}
-			keys.List = append(keys.List, k)
-			if cur.Entry != nil {
-				f.PutLazy(d.ID, k, frame.After, func() mark.Value { return filling.StoredValue(p.run.Program, d, cur.Entry) })
-			} else {
-				f.Fail(d.ID, k, frame.After)
-			}
-		}
-		f.SetKeys(d.ID, frame.After, keys)
+		p.keep(d, f, declares.List)
 		p.review(d, f, wanted)
 		for _, k := range wanted {
 			all = append(all, d.Resource.In(f.Addr()).Instance(k))
@@ -88,16 +74,39 @@ func (p *planner) keepAll(d *program.Declaration) {
 	}
 }
 
+// keep fills the after face of one module instance.
+func (p *planner) keep(d *program.Declaration, f *frame.Frame, declares []addr.Key) {
+	resource := d.Resource.In(f.Addr())
+	keys := frame.Keys{Status: frame.Known, Repeat: program.RepeatOf(d.Res)}
+	for _, k := range p.prior.Resource(resource).Keys() {
+		cur, seen := p.refreshed(resource.Instance(k).Current())
+		switch {
+		case cur.Entry != nil:
+			f.PutLazy(d.ID, k, frame.After, func() mark.Value { return filling.StoredValue(p.run.Program, d, cur.Entry) })
+		case seen:
+			continue
+		default:
+			f.Fail(d.ID, k, frame.After)
+		}
+		keys.List = append(keys.List, k)
+	}
+	for _, k := range declares {
+		o := resource.Instance(k).Current()
+		if cur, seen := p.refreshed(o); cur.Entry == nil && (seen || p.prior.Get(o) == nil) {
+			f.Put(d.ID, k, frame.After, p.placeholder(d))
+			keys.List = append(keys.List, k)
+		}
+	}
+	f.SetKeys(d.ID, frame.After, keys)
+}
+
 // review evaluates the conditions of declared instances that were found, or are not there yet.
 func (p *planner) review(d *program.Declaration, f *frame.Frame, wanted []addr.Key) {
 	for _, k := range wanted {
 		inst := d.Resource.In(f.Addr()).Instance(k)
 		v, ok := f.Got(d.ID, k, frame.After)
-		if _, seen := p.refreshed(inst.Current()); !ok && !seen && p.prior.Get(inst.Current()) != nil {
-			continue // it could not be looked at
-		}
 		if !ok {
-			v = p.placeholder(d)
+			continue // it could not be looked at
 		}
 		p.run.Pre(d, f, k, inst)
 		p.run.Post(d, f, k, inst, func() mark.Value { return v })
