@@ -41,13 +41,12 @@ func planTimestamp(c *call) (cty.Value, error) {
 func timeCompare(c *call) (cty.Value, error) {
 	var at [2]time.Time
 	for i := range at {
-		// The library's own parser is strict where package time is not, and says in plain words what is
-		// wrong.
-		if _, err := stdlib.FormatDate(cty.StringVal(""), c.args[i]); err != nil {
-			return cty.NilVal, c.badBecause(i, err)
-		}
 		t, err := time.Parse(time.RFC3339, c.args[i].AsString())
 		if err != nil {
+			// The library's own parser is stricter than package time, and says in plain words what is wrong.
+			if _, plain := stdlib.FormatDate(cty.StringVal(""), c.args[i]); plain != nil {
+				err = plain
+			}
 			return cty.NilVal, c.badBecause(i, err)
 		}
 		at[i] = t

@@ -166,7 +166,9 @@ func (c *binder) compile(n *Node, d *Def, raw *RawBody, sch *schema.Block) *expr
 // unit checks what stands once in a module's text.
 func (c *binder) unit(n *Node) {
 	for i := range n.Unit.Paths {
-		c.path(n, &n.Unit.Paths[i])
+		if !n.Unit.Paths[i].Tried {
+			c.path(n, &n.Unit.Paths[i])
+		}
 	}
 	c.functions(n)
 	for _, local := range slices.Sorted(maps.Keys(n.Unit.metas)) {

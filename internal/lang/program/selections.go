@@ -22,10 +22,15 @@ func (r *rewriter) selectsOutput(target *expr.Ref, rest hcl.Traversal, each bool
 
 // selects notes that an attribute of a resource is selected.
 func (r *rewriter) selects(target *expr.Ref, rest hcl.Traversal) {
-	if r.c.quiet || target.Root != expr.RootResource || len(rest) == 0 {
+	r.noteSelection(selection{Target: target, Rest: rest})
+}
+
+func (r *rewriter) noteSelection(s selection) {
+	if r.c.quiet || s.Target.Root != expr.RootResource || len(s.Rest) == 0 {
 		return
 	}
-	r.c.u.Paths = append(r.c.u.Paths, selection{r.c.owner(), target, rest})
+	s.From = r.c.owner()
+	r.c.u.Paths = append(r.c.u.Paths, s)
 }
 
 // selectsEach is selects for what a splat selects from every instance.
@@ -41,7 +46,7 @@ func (r *rewriter) selectsEach(source, each hclsyntax.Expression) {
 	if _, ok := rel.Source.(*hclsyntax.AnonSymbolExpr); !ok {
 		return
 	}
-	r.selects(target, rel.Traversal)
+	r.noteSelection(selection{Target: target, Rest: rel.Traversal, Tried: r.lenient > 0})
 	r.selectsOutput(target, rel.Traversal, true)
 }
 

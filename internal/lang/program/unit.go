@@ -91,11 +91,12 @@ type OutputUse struct {
 
 // selection is a reference to an attribute of a resource, of any instance: what Bind holds
 // against the schema. A reference inside try or can counts as well: an attribute that no version of
-// the object has is a mistake everywhere.
+// the object has is a mistake everywhere. A splat is no reference, and fails there when it is evaluated.
 type selection struct {
 	From   int32 // the declaration that refers; -1 if it is none
 	Target *expr.Ref
 	Rest   hcl.Traversal
+	Tried  bool // by a splat inside try or can
 }
 
 // selections finds what a declaration selects of another of its unit.
