@@ -170,7 +170,7 @@ var classes = []class{
 		return d.What == "import" && c.refuses(d, "Unsupported attribute")
 	}},
 	{"the `import` command, where something else cannot be worked out", func(c *comparison, d Difference) bool {
-		return d.What == "import" && c.refused(d, "Invalid count argument", "Invalid for_each argument", "On demand")
+		return d.What == "import" && c.refused(d, "Invalid count argument", "Invalid for_each argument", "On demand", "Provider configuration not present")
 	}},
 	{"outputs after the `import` command", func(c *comparison, d Difference) bool {
 		as := compact(c.a.Before.Outputs[d.At])

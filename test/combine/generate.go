@@ -29,6 +29,7 @@ var tasted = []string{
 	"content", "kind", "note", "size", "uses", "tags", "labels", "any", "secret", "password", "limits", "part",
 	"create_before_destroy", "ignore_changes", "replace_triggered_by", "precondition", "postcondition", "depends_on", "triggers_replace",
 	"change", "remove", "rename", "repeat", "habit", "mark", "rewire", "import", "reprovide", "retype",
+	"json", "override",
 }
 
 // swarm chooses what is frequent in this scenario, and what does not occur: in half of all.
@@ -318,6 +319,12 @@ func (g *gen) put(m *Module, at int, b *Block) *Block {
 	}
 	if b.Kind == Call && b.Module != nil {
 		b.set("where", g.where(m, b))
+	}
+	switch {
+	case g.some("json", 30):
+		b.Form = JSON
+	case g.some("override", 30) && b.overridable():
+		b.Form = Override
 	}
 	m.Blocks = slices.Insert(m.Blocks, at, b)
 	return b

@@ -33,7 +33,7 @@ func (n *names) learn(s *State) {
 		}
 		addr := i.addr(r)
 		n.count[addr]++
-		n.known[id] = fmt.Sprintf("id %d of %s", n.count[addr], strings.ReplaceAll(addr, `"`, "'"))
+		n.known[id] = fmt.Sprintf("id %d of %s", n.count[addr], strings.NewReplacer(`"`, "'", `\\`, "").Replace(addr))
 	})
 }
 

@@ -29,12 +29,26 @@ func (m *Module) render(dir string, files map[string]string, wants bool) {
 		}
 		b.WriteString("terraform {\n  required_providers {\n    combine = {\n      source = \"lethe/combine\"\n" + aliases + "    }\n  }\n}\n")
 	}
+	var over strings.Builder
+	asJSON := object{}
 	for _, block := range m.Blocks {
 		w := &writer{m: m, top: block, dir: dir}
-		if !block.passed() {
+		switch {
+		case block.passed():
+		case block.Form == JSON:
 			w.block(block, 0)
+			addJSON(asJSON, w.String())
+		case block.Form == Override:
+			main, rest := block.split()
+			w.block(main, 0)
+			b.WriteString(w.String())
+			w = &writer{m: m, top: block, dir: dir}
+			w.block(rest, 0)
+			over.WriteString(w.String())
+		default:
+			w.block(block, 0)
+			b.WriteString(w.String())
 		}
-		b.WriteString(w.String())
 		if v := block.arg("value"); v != nil && block.Kind == Variable && dir == "." && block.arg("ephemeral") == nil {
 			fmt.Fprintf(&values, "%s = %s\n", block.Name, w.expr(v))
 		}
@@ -43,8 +57,16 @@ func (m *Module) render(dir string, files map[string]string, wants bool) {
 		}
 	}
 	files[path.Join(dir, "main.tf")] = b.String()
-	if strings.Contains(b.String(), note) {
-		files[path.Join(dir, note)] = "a"
+	if over.Len() > 0 {
+		files[path.Join(dir, "override.tf")] = over.String()
+	}
+	if len(asJSON) > 0 {
+		files[path.Join(dir, "more.tf.json")] = indented(asJSON)
+	}
+	for name, text := range files {
+		if path.Dir(name) == dir && strings.Contains(text, note) {
+			files[path.Join(dir, note)] = "a"
+		}
 	}
 	if values.Len() > 0 {
 		files["terraform.tfvars"] = values.String()

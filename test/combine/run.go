@@ -332,7 +332,7 @@ func (x *side) write(config *Module) error {
 	old, _ := filepath.Glob(filepath.Join(x.dir, "*"))
 	for _, f := range old {
 		base := filepath.Base(f)
-		if strings.HasPrefix(base, "mod") || strings.HasSuffix(base, ".tf") || base == note || strings.HasSuffix(base, ".tfvars") {
+		if strings.HasPrefix(base, "mod") || strings.HasSuffix(base, ".tf") || strings.HasSuffix(base, ".tf.json") || base == note || strings.HasSuffix(base, ".tfvars") {
 			if err := os.RemoveAll(f); err != nil {
 				return err
 			}

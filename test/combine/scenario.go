@@ -86,7 +86,18 @@ type Block struct {
 	Args   []Arg
 	Nested []*Block
 	Module *Module // what is called
+	Form   Form
 }
+
+// A Form is how a block is written.
+type Form string
+
+// The forms.
+const (
+	Native   Form = ""
+	JSON     Form = "json"
+	Override Form = "override" // a part of it stands in an override file, in the place of something else
+)
 
 // An Arg is an argument. Of a variable of the root module, "value" is what the user gives.
 type Arg struct {

@@ -61,7 +61,7 @@ func (w *scripter) step(i int, st *Step, o *Outcome) {
 	if text := st.Config.text(); text != w.last {
 		w.last = text
 		dir := fmt.Sprintf("step%d", i+1)
-		w.line("exec sh -c 'rm -rf *.tf *.tfvars mod* && cp -r %s/. .'", dir)
+		w.line("exec sh -c 'rm -rf *.tf *.tf.json *.tfvars mod* && cp -r %s/. .'", dir)
 		all := st.Config.files()
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			fmt.Fprintf(&w.files, "-- %s --\n%s\n", path.Join(dir, name), strings.TrimSuffix(all[name], "\n"))

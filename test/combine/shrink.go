@@ -59,7 +59,7 @@ func (l *Lab) Shrink(s *Scenario, class string, attempts int) (*Scenario, Findin
 // whether anything changed.
 type reduction func(s *Scenario, i int) (more, changed bool)
 
-var reductions = []reduction{withoutLater, withoutStep, withoutBlocks, withoutBlock, asBefore, withoutEdit, withoutArg, plainCommand, withoutTrouble, plainExpr}
+var reductions = []reduction{withoutLater, withoutStep, withoutBlocks, withoutBlock, asBefore, withoutEdit, withoutForm, withoutArg, plainCommand, withoutTrouble, plainExpr}
 
 func withoutLater(s *Scenario, i int) (bool, bool) {
 	n := i + 1
@@ -221,6 +221,25 @@ func withoutArg(s *Scenario, i int) (bool, bool) {
 		}
 	})
 	return true, true
+}
+
+// withoutForm writes blocks in the native form: all, and then one after the other.
+func withoutForm(s *Scenario, i int) (bool, bool) {
+	ids := s.ids()
+	if i > len(ids) {
+		return false, false
+	}
+	if i > 0 {
+		ids = ids[i-1 : i]
+	}
+	changed := false
+	for _, id := range ids {
+		s.inAll(id, func(_ *Module, b *Block) {
+			changed = changed || b.Form != Native
+			b.Form = Native
+		})
+	}
+	return true, changed
 }
 
 // needed are arguments without which a block is a mistake.

@@ -1,0 +1,132 @@
+package combine
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// split gives a block without some of what it says, and the block of an override file that says it: the last
+// argument that can be overridden, in the place of which the first has another, and all nested blocks but
+// conditions.
+func (b *Block) split() (main, over *Block) {
+	m, o := *b, *b
+	m.Args, m.Nested, o.Args, o.Nested = slices.Clone(b.Args), nil, nil, nil
+	for i, a := range slices.Backward(m.Args) {
+		if !slices.Contains([]string{"count", "for_each", "provider", "providers", "depends_on", "ephemeral", "sensitive"}, a.Name) {
+			m.Args[i].Value, o.Args = lit("overridden"), []Arg{a}
+			break
+		}
+	}
+	for _, n := range b.Nested {
+		switch n.Type {
+		case "lifecycle":
+			m.Nested = append(m.Nested, &Block{Kind: Nested, Type: n.Type, Nested: n.Nested})
+			o.Nested = append(o.Nested, &Block{Kind: Nested, Type: n.Type, Args: n.Args})
+		case "precondition":
+			m.Nested = append(m.Nested, n)
+		default:
+			o.Nested = append(o.Nested, n)
+		}
+	}
+	return &m, &o
+}
+
+// overridable is whether an override file may change a block as split does.
+func (b *Block) overridable() bool {
+	switch b.Kind {
+	case Resource, Data, Ephemeral, Output, Local, Call:
+		return len(b.Args) > 0
+	}
+	return false
+}
+
+// indented is the text of a document.
+func indented(o object) string {
+	text, err := json.MarshalIndent(o, "", "  ")
+	if err != nil {
+		panic(err) // it is made of nothing but texts
+	}
+	return string(text) + "\n"
+}
+
+// addJSON adds a block, in native syntax, to a document in JSON syntax that means the same.
+func addJSON(to object, native string) {
+	f, diags := hclsyntax.ParseConfig([]byte(native), "", hcl.InitialPos)
+	if diags.HasErrors() {
+		panic(diags)
+	}
+	(&jsonForm{native}).body(to, f.Body.(*hclsyntax.Body), "")
+}
+
+// jsonForm writes in JSON syntax what a text says in the native one.
+type jsonForm struct{ text string }
+
+func (j *jsonForm) body(to object, b *hclsyntax.Body, of string) {
+	for name, a := range b.Attributes {
+		to[name] = j.expr(a.Expr, plainName(of, name))
+	}
+	for _, n := range b.Blocks {
+		in, name := to, n.Type
+		for _, l := range n.Labels {
+			if in[name] == nil {
+				in[name] = object{}
+			}
+			in, name = in[name].(object), l
+		}
+		o := object{}
+		j.body(o, n.Body, n.Type)
+		list, _ := in[name].([]any)
+		in[name] = append(list, o)
+	}
+}
+
+// plainName is whether an argument is no expression: JSON has its words as they are.
+func plainName(of, name string) bool {
+	switch name {
+	case "depends_on", "replace_triggered_by", "ignore_changes", "provider", "providers":
+		return true
+	case "type":
+		return of == "variable"
+	case "when", "on_failure":
+		return of == "provisioner"
+	case "from", "to":
+		return of == "moved" || of == "removed" || of == "import"
+	}
+	return false
+}
+
+func (j *jsonForm) expr(e hclsyntax.Expression, plain bool) any {
+	src := string(e.Range().SliceBytes([]byte(j.text)))
+	switch e := e.(type) {
+	case *hclsyntax.TupleConsExpr:
+		all := []any{}
+		for _, x := range e.Exprs {
+			all = append(all, j.expr(x, plain))
+		}
+		return all
+	case *hclsyntax.ObjectConsExpr:
+		o := object{}
+		for _, item := range e.Items {
+			key := hcl.ExprAsKeyword(item.KeyExpr)
+			if key == "" {
+				return "${" + src + "}"
+			}
+			o[key] = j.expr(item.ValueExpr, plain)
+		}
+		return o
+	case *hclsyntax.TemplateExpr:
+		if v, diags := e.Value(nil); !diags.HasErrors() && e.IsStringLiteral() {
+			return strings.NewReplacer("${", "$${", "%{", "%%{").Replace(v.AsString())
+		}
+	case *hclsyntax.LiteralValueExpr:
+		return json.RawMessage(src)
+	}
+	if plain {
+		return src
+	}
+	return "${" + src + "}"
+}
