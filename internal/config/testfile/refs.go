@@ -119,21 +119,9 @@ func ProviderOutputs(p *config.Provider) []Output { return OutputsOf(settings(p)
 // Wanted are the variables that the expressions of a file refer to, as its variable blocks have them: those that it does
 // not declare take anything.
 func (f *File) Wanted() map[string]*config.Variable {
-	r := Refs{}
-	for _, v := range f.Variables {
-		r.add(v.Expr)
-	}
-	for _, p := range f.Providers {
-		maps.Copy(r, ProviderRefs(p))
-	}
-	for _, m := range f.Mocks {
-		r.add(m.ForEach)
-	}
+	r := f.uses()
 	for _, run := range f.Runs {
-		maps.Copy(r, run.AssertRefs())
-		for _, v := range run.Variables {
-			r.add(v.Expr)
-		}
+		maps.Copy(r, run.uses())
 	}
 	out := maps.Clone(f.Declared)
 	for ref, at := range r {
