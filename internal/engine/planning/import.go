@@ -101,10 +101,10 @@ func (x *instance) deposed(id string) bool {
 // if both have the id that it is imported by; what is imported by something else may have the id that all of its kind have.
 func (p *planner) keepImported(changes []*plan.Change) {
 	type known struct {
-		provider addr.ProviderInstance
+		provider addr.Provider
 		kind, id string
 	}
-	of := func(o addr.Object, e *state.Entry) known { return known{e.Provider, o.Type, e.ID()} }
+	of := func(o addr.Object, e *state.Entry) known { return known{e.Provider.Provider, o.Type, e.ID()} }
 	imported := map[known]addr.Object{}
 	for _, c := range changes {
 		if e := p.found[c.Object].Entry; c.Importing != nil && e != nil && e.ID() == c.Importing.ID && e.ID() != "" {
@@ -117,8 +117,12 @@ func (p *planner) keepImported(changes []*plan.Change) {
 			continue
 		}
 		if to, is := imported[of(c.Object, e)]; is && to != c.Object {
+			other := ""
+			if e.Provider != p.found[to].Entry.Provider {
+				other = " If it is another object, of another account say, import it first, with -target."
+			}
 			d, _ := p.run.Program.Resource(to.Resource())
-			p.run.Bag.Add(diag.Errorf("Imported object would be destroyed", "%s imports the object %q, which is %s in the state, and this plan destroys that. To keep the object under its new address, write a moved block from %[3]s to %[1]s in the place of the import; or a removed block for %[3]s with destroy = false.", to, e.ID(), c.Object).At(d.Range).About(to.Instance))
+			p.run.Bag.Add(diag.Errorf("Imported object would be destroyed", "%s imports the object %q, which is %s in the state, and this plan destroys that. To keep the object under its new address, write a moved block from %[3]s to %[1]s in the place of the import; or a removed block for %[3]s with destroy = false.%s", to, e.ID(), c.Object, other).At(d.Range).About(to.Instance))
 		}
 	}
 }
