@@ -50,8 +50,7 @@ func (p *planner) jobs(d *program.Declaration) ([]job, bool) {
 	return jobs, whole
 }
 
-// keepAll fills the after face with what was found, and with what is declared and not there, of which
-// nothing is known: nothing is decided.
+// keepAll fills the after face with what was found: nothing is decided.
 func (p *planner) keepAll(d *program.Declaration) {
 	frames, status := p.run.Frame.Instances(d.Module, frame.After)
 	whole := status == frame.Known
@@ -74,7 +73,8 @@ func (p *planner) keepAll(d *program.Declaration) {
 	}
 }
 
-// keep fills the after face of one module instance.
+// keep fills the after face of one module instance. Nothing is known of instances that are declared and not there,
+// where others are; a resource of which nothing is there has none.
 func (p *planner) keep(d *program.Declaration, f *frame.Frame, declares []addr.Key) {
 	resource := d.Resource.In(f.Addr())
 	keys := frame.Keys{Status: frame.Known, Repeat: program.RepeatOf(d.Res)}
@@ -89,6 +89,9 @@ func (p *planner) keep(d *program.Declaration, f *frame.Frame, declares []addr.K
 			f.Fail(d.ID, k, frame.After)
 		}
 		keys.List = append(keys.List, k)
+	}
+	if len(keys.List) == 0 {
+		declares = nil
 	}
 	for _, k := range declares {
 		o := resource.Instance(k).Current()
@@ -105,8 +108,11 @@ func (p *planner) review(d *program.Declaration, f *frame.Frame, wanted []addr.K
 	for _, k := range wanted {
 		inst := d.Resource.In(f.Addr()).Instance(k)
 		v, ok := f.Got(d.ID, k, frame.After)
-		if !ok {
+		if _, seen := p.refreshed(inst.Current()); !ok && !seen && p.prior.Get(inst.Current()) != nil {
 			continue // it could not be looked at
+		}
+		if !ok {
+			v = p.placeholder(d)
 		}
 		p.run.Pre(d, f, k, inst)
 		p.run.Post(d, f, k, inst, func() mark.Value { return v })

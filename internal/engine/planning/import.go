@@ -98,13 +98,14 @@ func (x *instance) deposed(id string) bool {
 }
 
 // keepImported refuses to import an object that the same plan destroys where it was: it would be lost. It is the same one
-// if both have the id that it is imported by; what is imported by something else may have the id that all of its kind have.
+// if both have the id that it is imported by, through whatever configuration of their provider; what is imported by
+// something else may have the id that all of its kind have.
 func (p *planner) keepImported(changes []*plan.Change) {
 	type known struct {
 		provider addr.Provider
 		kind, id string
 	}
-	of := func(o addr.Object, e *state.Entry) known { return known{e.Provider.Provider, o.Type, e.ID()} }
+	of := func(o addr.Object, e *state.Entry) known { return known{e.Provider.Provider.Canon(), o.Type, e.ID()} }
 	imported := map[known]addr.Object{}
 	for _, c := range changes {
 		if e := p.found[c.Object].Entry; c.Importing != nil && e != nil && e.ID() == c.Importing.ID && e.ID() != "" {
@@ -117,8 +118,9 @@ func (p *planner) keepImported(changes []*plan.Change) {
 			continue
 		}
 		if to, is := imported[of(c.Object, e)]; is && to != c.Object {
-			other := ""
-			if e.Provider != p.found[to].Entry.Provider {
+			was, now, other := e.Provider, p.found[to].Entry.Provider, ""
+			was.Provider, now.Provider = was.Provider.Canon(), now.Provider.Canon()
+			if was != now {
 				other = " If it is another object, of another account say, import it first, with -target."
 			}
 			d, _ := p.run.Program.Resource(to.Resource())
