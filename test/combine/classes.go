@@ -61,6 +61,13 @@ func (c *comparison) idle(d Difference, only func(change any) bool) bool {
 	return d.Section == "exits" && d.A == 0 && d.B == 2 && len(all) > 0 && !slices.ContainsFunc(all, func(ch any) bool { return !only(ch) })
 }
 
+// onlyOutputs is whether it claims changes of nothing but outputs, all of which a rule knows.
+func (c *comparison) onlyOutputs(d Difference, known func(Difference) bool) bool {
+	outputs, _ := c.b.PlanJSON["output_changes"].(object)
+	return d.What == "plan" && d.Section == "exits" && d.A == 0 && d.B == 2 && len(changes(c.b.PlanJSON)) == 0 &&
+		!slices.ContainsFunc(slices.Collect(maps.Keys(outputs)), func(name string) bool { return !known(Difference{Section: "outputs", At: name}) })
+}
+
 // classes are the rules. The reason of each is the subject of its row. A difference of exit codes is
 // the last that is looked at in a step, so that a rule for one says nothing of anything else.
 var classes = []class{
@@ -121,7 +128,7 @@ var classes = []class{
 		}) || c.idle(d, func(ch any) bool {
 			at := fmt.Sprint(get(ch, "address"))
 			return c.unneeded(at) || waits(Difference{At: at})
-		})
+		}) || c.onlyOutputs(d, more)
 	}},
 	{"an ignored argument that became sensitive, of what is replaced", func(c *comparison, d Difference) bool {
 		return strings.HasSuffix(d.Section, "sensitive") && c.ignores(d.At) && len(compact(d.A)) > len(compact(d.B)) && c.replaced(d.At)
@@ -269,7 +276,7 @@ var classes = []class{
 		waiting := c.delayed(func(addr string) bool { return c.about(Difference{At: addr}, updated) })
 		return strings.HasSuffix(d.Section, " sensitive") && unkept(d.A, d.B) ||
 			(strings.HasPrefix(d.Section, "resource_changes") || d.What == "calls" && d.Section == "update" && d.A == nil) && slices.Contains(updated, c.subject(d)) ||
-			d.B == "replace_by_triggers" && c.about(d, updated) || d.What == "plan" && d.Section != "exits" && c.about(d, waiting) ||
+			d.B == "replace_by_triggers" && c.about(d, updated) || d.Section != "exits" && (d.What == "plan" && c.about(d, waiting) || c.about(d, c.triggered(updated))) ||
 			c.idle(d, func(ch any) bool {
 				return slices.Contains(slices.Concat(updated, waiting), fmt.Sprint(get(ch, "address")))
 			})
@@ -393,9 +400,8 @@ var classes = []class{
 				return slices.ContainsFunc(c.st.Do.Target, func(t string) bool { return keyless(t) != t && strings.HasPrefix(keyless(t)+".", p.addr()+".") })
 			})
 		}
-		if d.What == "plan" && d.Section == "exits" && d.A == 0 && d.B == 2 && len(changes(c.b.PlanJSON)) == 0 {
-			outputs, _ := c.b.PlanJSON["output_changes"].(object)
-			return !slices.ContainsFunc(slices.Collect(maps.Keys(outputs)), func(name string) bool { return !partly(Difference{Section: "outputs", At: name}) })
+		if c.onlyOutputs(d, partly) {
+			return true
 		}
 		if c.refused(d, "Invalid index") {
 			return slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
@@ -523,6 +529,17 @@ func (c *comparison) delayed(holds func(addr string) bool) []string {
 	var all []string
 	for _, ch := range changes(c.b.PlanJSON) {
 		if at := fmt.Sprint(get(ch, "address")); does(c.b, at, "read") && !does(c.a, at, "read") && holds(at) {
+			all = append(all, at)
+		}
+	}
+	return all
+}
+
+// triggered are the objects that Terraform replaces since some others change.
+func (c *comparison) triggered(by []string) []string {
+	var all []string
+	for _, ch := range changes(c.b.PlanJSON) {
+		if at := fmt.Sprint(get(ch, "address")); get(ch, "action_reason") == "replace_by_triggers" && c.about(Difference{At: at}, by) {
 			all = append(all, at)
 		}
 	}
