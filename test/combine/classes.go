@@ -690,9 +690,9 @@ func (c *comparison) given(addr string) bool {
 	})
 }
 
-// through is whether Terraform planned something because a target names the module that it is in.
+// through is whether Terraform planned something because a target names the module that it is in, or that it is given to.
 func (c *comparison) through(addr string) bool {
-	return len(c.st.Do.Target) > 0 && strings.HasPrefix(addr, "module.") && !slices.ContainsFunc(c.st.Do.Target, func(t string) bool { return strings.HasPrefix(addr, t) })
+	return len(c.st.Do.Target) > 0 && (strings.HasPrefix(addr, "module.") || c.given(keyless(addr))) && !slices.ContainsFunc(c.st.Do.Target, func(t string) bool { return strings.HasPrefix(addr, t) })
 }
 
 // attribute is a name in a path of a state.
