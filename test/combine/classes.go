@@ -174,7 +174,7 @@ var classes = []class{
 		return len(c.st.Do.Target) > 0 && (c.refuses(d, "Moved object still exists") || c.refuses(d, "Invalid for_each argument") && strings.Contains(c.a.said(), "unsuitable"))
 	}},
 	{"a mistake in what the `import` command does not need", func(c *comparison, d Difference) bool {
-		return d.What == "import" && c.refuses(d, "Unsupported attribute")
+		return d.What == "import" && (c.refuses(d, "Unsupported attribute") || c.refuses(d, "Ambiguous move statements"))
 	}},
 	{"the `import` command, where something else cannot be worked out", func(c *comparison, d Difference) bool {
 		return d.What == "import" && c.refused(d, "Invalid count argument", "Invalid for_each argument", "On demand", "Provider configuration not present")
@@ -639,7 +639,7 @@ func (c *comparison) leaves(d Difference) bool {
 	c.b.After.managed(func(r *StateResource, i *StateInstance) {
 		at := d.What == "state" && d.A == nil && d.At == i.addr(r)+" deposed" ||
 			d.What == "calls" && d.B == nil && strings.HasPrefix(d.At, fmt.Sprintf("delete %s %v ", r.Type, i.Attributes["name"]))
-		was := false
+		was := strings.Contains(c.b.said(), fmt.Sprintf("(imported from %q)", i.id()))
 		c.b.Before.managed(func(_ *StateResource, b *StateInstance) { was = was || b.id() == i.id() })
 		yes = yes || at && (i.Deposed != "" || does(c.b, i.addr(r), "delete")) && was
 	})
