@@ -306,6 +306,9 @@ var classes = []class{
 	{"data sources, with a destroy of a part", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && len(c.st.Do.Target) > 0 && d.What == "state" && strings.Contains("."+d.At, ".data.")
 	}},
+	{"what is forgotten, where something that was made from it could not be changed", func(c *comparison, d Difference) bool {
+		return d.What == "state" && d.B == nil && c.a.Apply.Exit == 1 && strings.Contains(c.b.said(), "# "+d.At+" will no longer be managed")
+	}},
 	{"what is forgotten, where it changed or was deleted outside", func(c *comparison, d Difference) bool {
 		return strings.HasPrefix(d.Section, "resource_") && c.a.drifted(d.At) && does(c.b, d.At, "forget") ||
 			c.st.Do.Destroy && d.Section == "delete" && d.A == nil && c.a.missed(strings.Fields(d.At)[2]) && c.has(func(_ *Module, b *Block) bool { return b.Kind == Removed })
