@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -18,61 +17,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/provider"
-	"github.com/lethe-iac/lethe/internal/shortcut"
-	"github.com/lethe-iac/lethe/internal/walk"
 	"github.com/zclconf/go-cty/cty"
 )
-
-// A session is one configured provider process: an instance of a provider configuration, on one
-// face. It starts when the first job needs it and ends after the last.
-type Session struct {
-	mu       sync.Mutex
-	settled  bool // its settings were evaluated
-	well     bool // and nothing is wrong with them
-	Unknown  bool // they hold unknown values: it may plan, but not read
-	settings mark.Value
-	opened   bool
-	ok       bool
-	Provider provider.Provider
-	shared   bool   // another session's process
-	warned   bool   // it was said that nothing is refreshed through it
-	end      func() // ends the process, which was configured with leases; nil: any time will do
-
-	asking    sync.Once // for its functions
-	functions map[string]*provider.Function
-	failed    error // of asking
-}
-
-// FirstWarning reports, once, that it was not warned yet of what cannot be done through it.
-func (s *Session) FirstWarning() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	first := !s.warned
-	s.warned = true
-	return first
-}
-
-// stop ends the process.
-func (s *Session) stop(pool *provider.Pool) {
-	if s.end != nil {
-		s.end()
-		return
-	}
-	pool.Release(s.Provider)
-}
-
-// keepable reports whether a later walk may go on using the process.
-func (s *Session) keepable() bool {
-	if c, ok := s.Provider.(provider.Crasher); ok && c.Lost() {
-		return false
-	}
-	return s.ok && s.end == nil && !s.Unknown && !s.settings.Has(mark.Ephemeral)
-}
-
-// idle is what is left of a session when the walk is done with it.
-func (s *Session) idle(k sessionKey, now time.Time) idleSession {
-	return idleSession{k.instance, s.settings.Raw, s.Provider, now}
-}
 
 // Sessions are the sessions of one walk.
 type Sessions struct {
@@ -98,13 +44,6 @@ type substitute struct {
 	once     sync.Once
 	settings mark.Value
 	provider provider.Provider // nil if it could not be started, or configured
-}
-
-// sessionKey names a session. Sessions of steady configurations, whose settings no managed
-// resource has a part in, have only an after face.
-type sessionKey struct {
-	instance addr.ProviderInstance
-	face     frame.Face
 }
 
 func (ss *Sessions) key(u declared.Use, face frame.Face) sessionKey {
@@ -162,11 +101,6 @@ func (ss *Sessions) GetDown(ctx context.Context, bag *diag.Bag, u declared.Use) 
 		return ss.Get(ctx, bag, u, frame.After)
 	}
 	return ss.Get(ctx, bag, u, frame.Before)
-}
-
-// Same reports whether two sessions have the same known settings.
-func (s *Session) Same(t *Session) bool {
-	return s.settled && t.settled && s.well && t.well && !s.Unknown && !t.Unknown && s.settings.Raw.RawEquals(t.settings.Raw)
 }
 
 func (ss *Sessions) slot(k sessionKey) *Session {
@@ -356,98 +290,6 @@ func (ss *Sessions) configure(ctx context.Context, bag *diag.Bag, s *Session, u 
 	return report(p.Configure(ctx, config, provider.Allow{Deferral: ss.objs.AllowDeferral}))
 }
 
-// Close ends the processes that this walk configured, unless all are to be kept.
-func (ss *Sessions) Close(ctx context.Context, bag *diag.Bag) {
-	if ss.settings.KeepSessions {
-		ss.Keep(ctx, bag)
-		return
-	}
-	ss.end(func(*Session) bool { return false })
-}
-
-// Keep ends the processes that this walk configured, but for those that the next one may
-// go on using. After an error none is kept: it may be the process that is broken.
-func (ss *Sessions) Keep(ctx context.Context, bag *diag.Bag) {
-	well := !ss.settings.Closed.Has(shortcut.Sessions) && !bag.HasErrors() && ctx.Err() == nil
-	ss.end(func(s *Session) bool {
-		return well && s.keepable()
-	})
-}
-
-// end ends all sessions. Their processes are kept or ended, all at once.
-func (ss *Sessions) end(stays func(*Session) bool) {
-	ss.mu.Lock()
-	defer ss.mu.Unlock()
-	var left []idleSession
-	var end []func() // each takes its time
-	for k, s := range ss.open {
-		switch {
-		case s.Provider == nil || s.shared:
-		case stays(s):
-			left = append(left, s.idle(k, ss.settings.Now()))
-		default:
-			end = append(end, func() { s.stop(ss.settings.Pool) })
-		}
-	}
-	clear(ss.open)
-	for _, p := range ss.handover.idle.leave(left, ss.settings.KeepSessions) {
-		end = append(end, func() { ss.settings.Pool.Release(p) })
-	}
-	walk.Each(len(end), func(i int) { end[i]() })
-}
-
-// Release ends a session, unless another one shares its process.
-func (ss *Sessions) Release(u declared.Use, face frame.Face) {
-	k := ss.key(u, face)
-	switch s := ss.leave(k); {
-	case s == nil:
-	case ss.settings.KeepSessions && s.keepable():
-		ss.handover.idle.leave([]idleSession{s.idle(k, ss.settings.Now())}, true)
-	default:
-		s.stop(ss.settings.Pool)
-	}
-}
-
-// leave takes a session out, and gives it if no other one works through its process.
-func (ss *Sessions) leave(k sessionKey) *Session {
-	ss.mu.Lock()
-	defer ss.mu.Unlock()
-	s := ss.open[k]
-	if s == nil || s.Provider == nil {
-		return nil
-	}
-	delete(ss.open, k)
-	for _, other := range ss.open {
-		if other.Provider == s.Provider {
-			if other.shared = false; other.end == nil {
-				other.end = s.end
-			}
-			return nil
-		}
-	}
-	return s
-}
-
-// ReleaseAll ends all sessions of a provider configuration.
-func (ss *Sessions) ReleaseAll(c addr.ProviderConfig) {
-	ss.mu.Lock()
-	var mine []sessionKey
-	for k := range ss.open {
-		if k.instance.ProviderConfig == c {
-			mine = append(mine, k)
-		}
-	}
-	ss.mu.Unlock()
-	for _, k := range mine {
-		d, is := ss.prog.ProviderConfig(c)
-		u := declared.Use{Instance: k.instance, Declared: is}
-		if is {
-			u.Decl = d.ID
-		}
-		ss.Release(u, k.face)
-	}
-}
-
 // NoBefore lists, for the order of steps, the provider instances whose settings on the before face were
 // evaluated and are not known.
 func (ss *Sessions) NoBefore() []addr.ProviderInstance {
@@ -484,31 +326,4 @@ func (ss *Sessions) processes() []provider.Provider {
 		}
 	}
 	return all
-}
-
-// testProviderValues is what providers that a test program runs are configured with, which some are there to
-// show.
-type testProviderValues struct {
-	mu    sync.Mutex
-	texts map[addr.Provider]map[string]bool
-}
-
-// add remembers a configuration: its strings and numbers, and the keys in it.
-func (s *testProviderValues) add(p addr.Provider, settings cty.Value) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	p = p.Canon()
-	if s.texts == nil {
-		s.texts = map[addr.Provider]map[string]bool{}
-	}
-	if s.texts[p] == nil {
-		s.texts[p] = map[string]bool{}
-	}
-	object.Texts(settings, func(_ cty.Path, text string) { s.texts[p][text] = true })
-}
-
-func (s *testProviderValues) holds(p addr.Provider, text string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.texts[p.Canon()][text]
 }
