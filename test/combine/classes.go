@@ -127,7 +127,7 @@ var classes = []class{
 		return len(c.st.Do.Target) > 0 && (c.refuses(d, "Moved object still exists") || c.refuses(d, "Invalid for_each argument") && strings.Contains(c.a.said(), "unsuitable"))
 	}},
 	{"a mistake in what the `import` command does not need", func(c *comparison, d Difference) bool {
-		return d.What == "import" && (c.refuses(d, "Unsupported attribute") || c.refuses(d, "Ambiguous move statements"))
+		return d.What == "import" && slices.ContainsFunc([]string{"Unsupported attribute", "Ambiguous move statements", "Moved object still exists"}, func(title string) bool { return c.refuses(d, title) })
 	}},
 	{"the `import` command, where something else cannot be worked out", func(c *comparison, d Difference) bool {
 		return d.What == "import" && c.refused(d, "Invalid count argument", "Invalid for_each argument", "On demand", "Provider configuration not present")
@@ -381,6 +381,11 @@ var classes = []class{
 		waits := d.What == "plan" && (d.B == nil && does(c.a, d.At, "read") || unknowns(c.a, d.At) > unknowns(c.b, d.At)) ||
 			(d.Section == "checks" || d.What == "checks") && d.A == "unknown" || d.What == "state" && d.A == nil && (c.a.Apply.Exit == 1 || c.st.Do.Refresh == "only")
 		return waits && c.needs(d, (*place).awaits) || c.refuses(d, " argument") && slices.ContainsFunc(inside(c.st.Config, nil), (*place).awaits)
+	}},
+	{"a data source in a module with `depends_on`, where something changes that is not named there", func(c *comparison, d Difference) bool {
+		waiting := c.delayed(c.ordered)
+		return d.What == "plan" && d.Section != "exits" && c.about(d, waiting) ||
+			c.idle(d, func(ch any) bool { return slices.Contains(waiting, fmt.Sprint(get(ch, "address"))) })
 	}},
 	{"a data source in a repeated module that waits for apply", func(c *comparison, d Difference) bool {
 		return d.What == "plan" && d.Section != "exits" && c.about(d, c.delayed(c.forOther)) ||

@@ -169,6 +169,13 @@ func (c *comparison) readForWhole() bool {
 	})
 }
 
+// ordered is whether a module around something depends on others.
+func (c *comparison) ordered(addr string) bool {
+	return slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
+		return p.b.Kind == Call && p.b.arg("depends_on") != nil && strings.HasPrefix(keyless(addr), p.addr()+".")
+	})
+}
+
 // forOther is whether Lethe leaves a data source for apply in another instance of its module.
 func (c *comparison) forOther(addr string) bool {
 	return slices.ContainsFunc(addressesOf(c.a), func(a string) bool { return a != addr && keyless(a) == keyless(addr) && does(c.a, a, "read") })
