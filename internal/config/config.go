@@ -401,10 +401,13 @@ func byPlace(attrs hcl.Attributes) []*hcl.Attribute {
 	for _, a := range attrs {
 		out = append(out, a)
 	}
-	slices.SortFunc(out, func(a, b *hcl.Attribute) int {
-		return cmp.Or(cmp.Compare(a.Range.Filename, b.Range.Filename), cmp.Compare(a.Range.Start.Byte, b.Range.Start.Byte))
-	})
+	slices.SortFunc(out, func(a, b *hcl.Attribute) int { return inSource(a.Range, b.Range) })
 	return out
+}
+
+// inSource compares two places by their order in the source.
+func inSource(a, b hcl.Range) int {
+	return cmp.Or(cmp.Compare(a.Filename, b.Filename), cmp.Compare(a.Start.Byte, b.Start.Byte))
 }
 
 // sortedNames lists provider configurations by their names.

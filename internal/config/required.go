@@ -146,7 +146,7 @@ func (l *loader) imply(local string) {
 	}
 }
 
-// sameSource warns about one provider under two required names.
+// sameSource warns about one provider under two names: of required ones, or of one and that of the type of a resource.
 func (l *loader) sameSource() {
 	first := map[addr.Provider]*Requirement{}
 	for _, local := range sortedKeys(l.mod.Required) {
@@ -159,5 +159,17 @@ func (l *loader) sameSource() {
 			continue
 		}
 		first[r.Source] = r
+	}
+	maps.DeleteFunc(first, func(source addr.Provider, r *Requirement) bool {
+		implied := l.mod.Required[source.Type] // by types of resources
+		return implied == nil || implied.Range != (hcl.Range{}) || implied.Source != source
+	})
+	if len(first) == 0 {
+		return
+	}
+	for _, r := range slices.SortedFunc(maps.Values(l.mod.Resources), func(a, b *Resource) int { return inSource(a.Range, b.Range) }) {
+		if f := first[addr.Default(r.LocalProvider().Local)]; f != nil && r.Provider == nil {
+			l.rd.warn(r.Range, "Duplicate required provider", "Provider %s is implicitly required by %s, as %q, and listed in required_providers as %q. Give it the local name %[3]q there, or name the provider in the block: provider = %[4]s.", f.Source.ForDisplay(), r.In(addr.Module{}), f.Source.Type, f.Local)
+		}
 	}
 }
