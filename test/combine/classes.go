@@ -229,7 +229,9 @@ var classes = []class{
 		waiting := c.delayed(func(addr string) bool { return c.about(Difference{At: addr}, updated) })
 		return strings.HasSuffix(d.Section, " sensitive") && unkept(d.A, d.B) ||
 			(strings.HasPrefix(d.Section, "resource_changes") || d.What == "calls" && d.Section == "update" && d.A == nil) && slices.Contains(updated, c.subject(d)) ||
-			d.B == "replace_by_triggers" && c.about(d, updated) || d.Section != "exits" && (d.What == "plan" && c.about(d, waiting) || c.about(d, c.triggered(updated))) ||
+			c.refused(d, "Instance cannot be destroyed") && !slices.ContainsFunc(protected.FindAllStringSubmatch(c.b.said(), -1), func(m []string) bool {
+				return does(c.a, m[1], "delete") || !c.needs(Difference{At: m[1]}, (*place).hides)
+			}) || d.B == "replace_by_triggers" && c.about(d, updated) || d.Section != "exits" && (d.What == "plan" && c.about(d, waiting) || c.about(d, c.triggered(updated))) ||
 			c.idle(d, func(ch any) bool {
 				return slices.Contains(slices.Concat(updated, waiting), fmt.Sprint(get(ch, "address")))
 			})
@@ -347,7 +349,7 @@ var classes = []class{
 			c.idle(d, func(ch any) bool {
 				at := fmt.Sprint(get(ch, "address"))
 				return c.through(at) || c.forWhole(at) && does(c.b, at, "read")
-			}) || c.refused(d, "Invalid count argument", "Invalid for_each argument") && c.readForWhole()) ||
+			}) || c.refused(d, "Invalid count argument", "Invalid for_each argument") && (c.readForWhole() || len(c.st.Do.Target) > 0)) ||
 			len(c.st.Do.Target) > 0 && (d.Section == "checks" || d.What == "checks") && (d.A == nil || d.A == "unknown") && c.wholeModules(c.subject(d))
 	}},
 	{"outputs with `-target` of one instance", func(c *comparison, d Difference) bool {

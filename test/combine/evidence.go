@@ -225,6 +225,11 @@ func (c *comparison) marked() []string {
 	return all
 }
 
+// hides is whether a resource has a write-only attribute.
+func (p *place) hides() bool {
+	return p.b.Kind == Resource && slices.ContainsFunc(p.b.Args, func(a Arg) bool { return box.WriteOnly(a.Name) })
+}
+
 // heldBack is whether something depends on a whole module, in which something failed.
 func (c *comparison) heldBack(d Difference) bool {
 	return c.b.Apply.Exit == 1 && c.needs(d, func(p *place) bool {

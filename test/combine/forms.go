@@ -24,8 +24,9 @@ func (b *Block) split() (main, over *Block) {
 	for _, n := range b.Nested {
 		switch n.Type {
 		case "lifecycle":
-			m.Nested = append(m.Nested, &Block{Kind: Nested, Type: n.Type, Nested: n.Nested})
-			o.Nested = append(o.Nested, &Block{Kind: Nested, Type: n.Type, Args: n.Args})
+			stays := func(a Arg) bool { return a.Name == "replace_triggered_by" } // Terraform does not look at it there
+			m.Nested = append(m.Nested, &Block{Kind: Nested, Type: n.Type, Nested: n.Nested, Args: slices.DeleteFunc(slices.Clone(n.Args), func(a Arg) bool { return !stays(a) })})
+			o.Nested = append(o.Nested, &Block{Kind: Nested, Type: n.Type, Args: slices.DeleteFunc(slices.Clone(n.Args), stays)})
 		case "precondition":
 			m.Nested = append(m.Nested, n)
 		default:
