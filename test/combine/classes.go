@@ -132,10 +132,10 @@ var classes = []class{
 	{"the `import` command, where something else cannot be worked out", func(c *comparison, d Difference) bool {
 		return d.What == "import" && c.refused(d, "Invalid count argument", "Invalid for_each argument", "On demand", "Provider configuration not present")
 	}},
-	{"outputs, and data in the state, after the `import` command", func(c *comparison, d Difference) bool {
+	{"outputs, data and results of checks in the state, after the `import` command", func(c *comparison, d Difference) bool {
 		as := compact(c.a.Before.Outputs[d.At])
 		imported := slices.ContainsFunc(c.st.Drifts, func(d Drift) bool { return d.Do == "import" })
-		return imported && (d.Section == "outputs" && as == compact(c.a.After.Outputs[d.At]) || d.What == "state" && d.A == nil && strings.Contains("."+d.At, ".data.")) ||
+		return imported && (d.Section == "outputs" && as == compact(c.a.After.Outputs[d.At]) || d.What == "state" && d.A == nil && strings.Contains("."+d.At, ".data.") || d.What == "checks" && d.B == nil) ||
 			strings.HasPrefix(d.Section, "output_changes") && as != compact(c.b.Before.Outputs[d.At])
 	}},
 	{"`-target` of what depends on something that is replaced create-first", func(c *comparison, d Difference) bool {
