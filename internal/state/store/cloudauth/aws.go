@@ -134,22 +134,19 @@ func AWS(ctx context.Context, s *store.Reader) aws.Config {
 		if err := mode.SetFromString(text); err != nil {
 			r.Bad("ec2_metadata_service_endpoint_mode", "%w", err)
 		}
-		options = append(options, config.WithEC2IMDSEndpointMode(mode))
+		add(mode != imds.EndpointModeStateUnset, config.WithEC2IMDSEndpointMode(mode))
 	}
 	if path := r.Text("custom_ca_bundle"); path != "" {
 		f, err := os.Open(path)
 		if err != nil {
 			r.Bad("custom_ca_bundle", "the file that custom_ca_bundle names cannot be read: %w", err)
-			return aws.Config{}
+		} else {
+			defer f.Close()
+			options = append(options, config.WithCustomCABundle(f))
 		}
-		defer f.Close()
-		options = append(options, config.WithCustomCABundle(f))
 	}
 	if agent := r.S.Agent; agent != "" {
 		options = append(options, config.WithAPIOptions([]func(*middleware.Stack) error{awsmiddleware.AddUserAgentKey(agent)}))
-	}
-	if r.Err != nil {
-		return aws.Config{}
 	}
 	c, err := config.LoadDefaultConfig(ctx, options...)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/lethe-iac/lethe/internal/state/store"
 	yaml "github.com/zclconf/go-cty-yaml"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
@@ -152,7 +153,7 @@ func (r *reader) files() []string {
 
 // access puts together what the files or the pod say, and what is set besides.
 func (r *reader) access() *access {
-	a := &access{}
+	a, before := &access{}, len(store.Mistakes(r.Err))
 	files := r.files()
 	switch {
 	case len(files) > 0:
@@ -167,7 +168,7 @@ func (r *reader) access() *access {
 		a.server = r.url("host", host)
 	}
 	if a.server == nil {
-		if r.Err == nil {
+		if len(store.Mistakes(r.Err)) == before {
 			r.Fail(errors.New(`the Kubernetes cluster is not known: none of "config_path", "config_paths", "in_cluster_config" and "host" is set, and none of KUBE_CONFIG_PATH, KUBE_CONFIG_PATHS, KUBE_IN_CLUSTER_CONFIG and KUBE_HOST. Set one of them`))
 		}
 		return a
