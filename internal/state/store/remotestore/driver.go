@@ -108,7 +108,6 @@ func open(ctx context.Context, read *store.Reader, o Options, env ...string) (st
 	}
 	o.Here = s.Getenv != nil && s.Getenv("TF_FORCE_LOCAL_BACKEND") != ""
 	o.Agent, o.Client = s.Agent, &http.Client{Timeout: 5 * time.Minute}
-	tries := store.Tries{Again: 5, Shortest: 250 * time.Millisecond, Longest: 20 * time.Second}
 	r := newRemote(o)
 	if o.Project != "" {
 		if err := tries.Do(ctx, func() error { return r.project(ctx) }); err != nil {

@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/state/store"
 )
@@ -38,6 +39,9 @@ type Options struct {
 	// Here lets plans and applies run here, though the service would run those of the workspace.
 	Here bool
 }
+
+// tries are those for requests by which nothing is lost if they are made again.
+var tries = store.Tries{Again: 5, Shortest: 250 * time.Millisecond, Longest: 20 * time.Second}
 
 // newRemote makes the store. It makes each request once: see store.Careful.
 func newRemote(o Options) *remote {
@@ -105,11 +109,13 @@ func (r *remote) Prepare(ctx context.Context) error {
 	if r.o.Name == "" {
 		return nil
 	}
-	w, err := r.find(ctx, r.o.Name)
-	if err == nil && w == nil {
-		_, err = r.make(ctx, r.o.Name)
-	}
-	return err
+	return tries.Do(ctx, func() error {
+		w, err := r.find(ctx, r.o.Name)
+		if err == nil && w == nil {
+			_, err = r.make(ctx, r.o.Name)
+		}
+		return err
+	})
 }
 
 // at is an address of the API.
