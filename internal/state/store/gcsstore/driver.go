@@ -43,9 +43,10 @@ func open(ctx context.Context, s store.Settings) (store.Store, error) {
 			r.Bad("kms_encryption_key", `only one of "encryption_key" and "kms_encryption_key" can be set`)
 		}
 		sum := sha256.Sum256(raw)
-		o.Header.Set("X-Goog-Encryption-Algorithm", "AES256")
-		o.Header.Set("X-Goog-Encryption-Key", key)
-		o.Header.Set("X-Goog-Encryption-Key-Sha256", base64.StdEncoding.EncodeToString(sum[:]))
+		o.Encryption = http.Header{
+			"X-Goog-Encryption-Algorithm": {"AES256"}, "X-Goog-Encryption-Key": {key},
+			"X-Goog-Encryption-Key-Sha256": {base64.StdEncoding.EncodeToString(sum[:])},
+		}
 	}
 	at := cmp.Or(r.Text("storage_custom_endpoint", "GOOGLE_BACKEND_STORAGE_CUSTOM_ENDPOINT", "GOOGLE_STORAGE_CUSTOM_ENDPOINT"), "https://storage."+cloudauth.GoogleDomain(s))
 	var err error
