@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/url"
 	"os"
@@ -130,7 +131,7 @@ func (n *named) read(path string) error {
 	return nil
 }
 
-// files are the kubeconfig files.
+// files are the kubeconfig files. Of a list of them some may be missing, as for other programs of Kubernetes.
 func (r *reader) files() []string {
 	if load, set := r.S.Text("load_config_file", "KUBE_LOAD_CONFIG_FILE"); set && !r.Flag("load_config_file", "KUBE_LOAD_CONFIG_FILE") && load != "" {
 		return nil
@@ -142,13 +143,20 @@ func (r *reader) files() []string {
 	if len(paths) == 0 {
 		paths = filepath.SplitList(r.Text("", "KUBE_CONFIG_PATHS"))
 	}
-	var out []string
+	var all, there []string
 	for _, p := range paths {
-		if p != "" {
-			out = append(out, r.path(p))
+		if p == "" {
+			continue
+		}
+		all = append(all, r.path(p))
+		if _, err := os.Stat(r.path(p)); !errors.Is(err, fs.ErrNotExist) {
+			there = append(there, r.path(p))
 		}
 	}
-	return out
+	if len(there) == 0 { // then the first that is not there is named
+		return all
+	}
+	return there
 }
 
 // access puts together what the files or the pod say, and what is set besides.
