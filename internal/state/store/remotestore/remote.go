@@ -53,7 +53,7 @@ func newRemote(o Options) *remote {
 	}
 	return &remote{
 		o: o, api: &store.API{Client: o.Client, Header: header, Said: said}, files: &store.API{Client: o.Client, Header: plain, Signed: true},
-		locks: map[string]string{},
+		locks: map[string]string{}, selected: map[string]bool{},
 	}
 }
 
@@ -64,6 +64,8 @@ type remote struct {
 
 	mu    sync.Mutex
 	locks map[string]string // of this process: IDs by name there
+	// selected are names of workspaces that are known to be among those that Tags, Bindings and Project select.
+	selected map[string]bool
 }
 
 // said finds in a refusal what the service says of it.
@@ -153,7 +155,34 @@ func (r *remote) find(ctx context.Context, name string) (*workspace, error) {
 	case err != nil:
 		return nil, err
 	}
-	return &doc.Data, nil
+	return &doc.Data, r.selects(ctx, name)
+}
+
+// selects refuses a workspace that is there, and not one of those that tags or a project select: it is of another
+// configuration.
+func (r *remote) selects(ctx context.Context, name string) error {
+	if r.o.Name != "" || r.o.Project == "" && len(r.o.Tags)+len(r.o.Bindings) == 0 {
+		return nil
+	}
+	r.mu.Lock()
+	known := r.selected[name]
+	r.mu.Unlock()
+	if known {
+		return nil
+	}
+	all, err := r.workspaces(ctx)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, w := range all {
+		r.selected[w.Attributes.Name] = true
+	}
+	if !r.selected[name] {
+		return fmt.Errorf("the workspace %s is there, and not one of those that the cloud block selects, by their tags or their project: it may be that of another configuration. Give it the tags of the block, or choose another workspace", r.path(name))
+	}
+	return nil
 }
 
 // make makes a workspace whose plans and applies run where the user is.
@@ -187,6 +216,9 @@ func (r *remote) make(ctx context.Context, name string) (*workspace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the workspace %s of %s cannot be made: %w", name, r.o.Organization, err)
 	}
+	r.mu.Lock()
+	r.selected[name] = true
+	r.mu.Unlock()
 	return &doc.Data, nil
 }
 
