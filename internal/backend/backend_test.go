@@ -267,7 +267,7 @@ func TestRememberedByPeer(t *testing.T) {
 func TestNotStorable(t *testing.T) {
 	b := newBench(t)
 	for text, title := range map[string]string{
-		`backend "nowhere" {}`: "Unsupported backend type", `backend "cloud" {}`: "Unsupported backend type", "cloud {}": "Invalid backend configuration", "encryption {\n state {}\n }": badEncryption,
+		`backend "nowhere" {}`: "Unsupported backend type", `backend "cloud" {}`: "Unsupported backend type", "cloud {\n organization = \"o\"\n }": "Invalid backend configuration", "encryption {\n state {}\n }": badEncryption,
 	} {
 		b.configure(text)
 		if b.opens() {

@@ -55,6 +55,8 @@ type Directory struct {
 	Root func() *config.Module
 	// Static evaluates what may stand in a backend block.
 	Static func(root *config.Module) *frame.StaticFrame
+	// Planned says that the root module is that of a saved plan.
+	Planned bool
 	// Hosts know what hosts offer, and who asks them.
 	Hosts store.Hosts
 	// Agent is how clients of stores name themselves to servers.

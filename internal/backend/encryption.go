@@ -254,7 +254,7 @@ func evaluate[M any](b *encryptionBuilder, p *config.EncryptionPart, name, argum
 		return made, uses, s, true
 	}
 	made, err := kind.Make(s)
-	if err != nil {
+	for _, err := range store.Mistakes(err) {
 		at := p.Range
 		var bad *store.SettingError
 		if errors.As(err, &bad) && !secret(kind.Schema, bad.Path) {

@@ -3,8 +3,10 @@ package backend
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state/store"
 )
 
@@ -76,6 +78,10 @@ func (d *Directory) current() (current settings, known, ok bool) {
 	default:
 		return current, true, true
 	}
+	if d.Planned {
+		d.Env.Bag.Add(diag.Errorf("Backend configuration changed", "%s\n\nThe plan is for the former place. Make a new plan, or put the backend block back as it was when the plan was made, run \"lethe init -reconfigure\", and apply the plan then.", d.moved(declared, current)))
+		return settings{}, false, false
+	}
 	d.uninitialized(reason, d.moved(current, declared))
 	return settings{}, false, false
 }
@@ -100,10 +106,11 @@ func (s settings) differ(other settings) (names []string) {
 	if s.driver.Name != other.driver.Name {
 		return nil
 	}
-	for _, a := range s.driver.Schema.Attrs {
-		if !s.config.GetAttr(a.Name).RawEquals(other.config.GetAttr(a.Name)) {
-			names = append(names, a.Name)
+	for name := range s.driver.Schema.Type().AttributeTypes() {
+		if !s.config.GetAttr(name).RawEquals(other.config.GetAttr(name)) {
+			names = append(names, name)
 		}
 	}
+	slices.Sort(names)
 	return names
 }

@@ -20,22 +20,28 @@ import (
 func (d *Directory) open(ctx context.Context, s settings) (store.Store, bool) {
 	st, err := s.driver.Open(ctx, d.storeSettings(s.driver.Schema, s.config, backendSettings(s.driver)))
 	if err != nil {
-		d.Env.Bag.Add(d.inBlock(notOpened(err, "in the block of the backend, or with `lethe init -backend-config`"), s.driver.Schema))
+		for _, problem := range notOpened(err, "in the block of the backend, or with `lethe init -backend-config`") {
+			d.Env.Bag.Add(d.inBlock(problem, s.driver.Schema))
+		}
 		return nil, false
 	}
 	return d.sealed(st)
 }
 
 // notOpened is why a store cannot be opened. to says where its settings can be set.
-func notOpened(err error, to string) diag.Diagnostic {
-	var bad *store.SettingError
-	switch {
-	case !errors.As(err, &bad):
-		return diag.Errorf("Failed to open the state store", "%s.", sentence(err))
-	case bad.Missing:
-		return diag.Errorf("Missing required argument", "%s. Set it %s.", sentence(err), to).In(bad.Path)
+func notOpened(err error, to string) (problems []diag.Diagnostic) {
+	for _, err := range store.Mistakes(err) {
+		var bad *store.SettingError
+		switch {
+		case !errors.As(err, &bad):
+			problems = append(problems, diag.Errorf("Failed to open the state store", "%s.", sentence(err)))
+		case bad.Missing:
+			problems = append(problems, diag.Errorf("Missing required argument", "%s. Set it %s.", sentence(err), to).In(bad.Path))
+		default:
+			problems = append(problems, diag.Errorf(badBackend, "%s.", sentence(err)).In(bad.Path))
+		}
 	}
-	return diag.Errorf(badBackend, "%s.", sentence(err)).In(bad.Path)
+	return problems
 }
 
 // sentence is an error as the beginning of a sentence.
@@ -104,9 +110,11 @@ func (d *Directory) Outputs(ctx context.Context, at, backend, workspace string, 
 	}
 	st, err := driver.Open(ctx, d.storeSettings(driver.Schema, config, backendSettings(driver)))
 	if err != nil {
-		problem := notOpened(err, "in \"config\"")
-		problem.Path = append(cty.GetAttrPath("config"), problem.Path...)
-		return nil, provider.Diags{problem}
+		problems := notOpened(err, "in \"config\"")
+		for i := range problems {
+			problems[i].Path = append(cty.GetAttrPath("config"), problems[i].Path...)
+		}
+		return nil, problems
 	}
 	if e, ok := d.Encryption(); ok && e.Remote(at) != nil {
 		st = crypt.Around(st, e.Remote(at))

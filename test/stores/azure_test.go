@@ -11,6 +11,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -184,6 +185,16 @@ func TestAzure(t *testing.T) {
 	}
 	t.Run("contract", func(t *testing.T) {
 		storetest.Run(t, func(t *testing.T) func() store.Store { return opener(t, plain) })
+	})
+	t.Run("what is locked", func(t *testing.T) {
+		open := opener(t, plain)
+		_, err := open().Lock(ctx, "w", store.NewLockInfo("o", "1"))
+		check(t, err)
+		_, err = open().Lock(ctx, "w", store.NewLockInfo("o", "1"))
+		var held *store.LockError
+		if !errors.As(err, &held) || held.Held == nil || held.Held.Path != "states/net/a.tfstateenv:w" {
+			t.Errorf("%+v", err)
+		}
 	})
 	t.Run("cut", func(t *testing.T) {
 		storetest.RunCut(t, func(t *testing.T) (func() store.Store, storetest.Breaks) {

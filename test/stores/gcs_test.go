@@ -1,6 +1,7 @@
 package stores
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"io"
 	"mime"
@@ -30,6 +31,7 @@ type gcs struct {
 type gcsObject struct {
 	data       []byte
 	generation int
+	key        string // of the customer, which the service does not keep
 }
 
 func (o *gcsObject) number() string {
@@ -70,7 +72,7 @@ func (g *gcs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			body, _ = io.ReadAll(content)
 		}
 	}
-	o := g.objects[name]
+	o, key := g.objects[name], r.Header.Get("X-Goog-Encryption-Key")
 	if wanted := q.Get("ifGenerationMatch"); wanted != "" && wanted != o.number() {
 		w.WriteHeader(http.StatusPreconditionFailed)
 		return
@@ -78,7 +80,7 @@ func (g *gcs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodPost:
 		g.writes++
-		g.objects[name] = &gcsObject{body, 1000 + g.writes}
+		g.objects[name] = &gcsObject{body, 1000 + g.writes, key}
 		g.describe(w, name)
 	case r.Method == http.MethodGet && !named:
 		g.list(w, q.Get("prefix"))
@@ -87,6 +89,9 @@ func (g *gcs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodDelete:
 		delete(g.objects, name)
 		w.WriteHeader(http.StatusNoContent)
+	case q.Get("alt") == "media" && o.key != key:
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, `{"error": {"code": 400, "message": "The target object is encrypted with another key, or with none."}}`)
 	case q.Get("alt") == "media":
 		w.Header().Set("X-Goog-Generation", o.number())
 		w.Header().Set("X-Goog-Metageneration", "1")
@@ -136,6 +141,10 @@ func TestGCS(t *testing.T) {
 		}
 	}
 	t.Run("contract", func(t *testing.T) {
+		storetest.Run(t, func(t *testing.T) func() store.Store { return opener(t, startGCS(t, plain)) })
+	})
+	t.Run("a key of the customer", func(t *testing.T) {
+		t.Setenv("GOOGLE_ENCRYPTION_KEY", base64.StdEncoding.EncodeToString([]byte("canary-4711-canary-4711-canary-4")))
 		storetest.Run(t, func(t *testing.T) func() store.Store { return opener(t, startGCS(t, plain)) })
 	})
 	t.Run("cut", func(t *testing.T) {

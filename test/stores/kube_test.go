@@ -313,6 +313,8 @@ func TestKubeCredentials(t *testing.T) {
 		{map[string]cty.Value{"token": cty.StringVal("canary-4711")}, ""},
 		{map[string]cty.Value{"username": cty.StringVal("u"), "password": cty.StringVal("p")}, "401 Unauthorized"},
 		{map[string]cty.Value{"token": cty.StringVal("canary-4711"), "cluster_ca_certificate": cty.StringVal("x")}, "no certificate in PEM"},
+		{map[string]cty.Value{"config_path": cty.NullVal(cty.String), "token": cty.StringVal("canary-4711"), "config_paths": cty.ListVal([]cty.Value{cty.StringVal("/nowhere"), cty.StringVal(kubeconfig)})}, ""},
+		{map[string]cty.Value{"config_path": cty.NullVal(cty.String), "config_paths": cty.ListVal([]cty.Value{cty.StringVal("/nowhere")})}, "/nowhere cannot be read"},
 		{map[string]cty.Value{"config_context": cty.StringVal("nowhere")}, `no context "nowhere"`},
 		{map[string]cty.Value{"secret_suffix": cty.StringVal("a-1")}, "must not end"},
 	} {

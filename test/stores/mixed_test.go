@@ -208,6 +208,7 @@ func places(t *testing.T) map[string]place {
 		"remote":                {"terraform {\n  backend \"remote\" {\n    hostname = \"tfe.test\"\n    organization = \"net\"\n    workspaces {\n      name = \"b\"\n    }\n  }\n}\n", tfe},
 		"azurerm":               {"terraform {\n  backend \"azurerm\" {\n    storage_account_name = \"acct\"\n    container_name = \"states\"\n    key = \"a\"\n  }\n}\n", startAzure(t)},
 		"gcs":                   {"terraform {\n  backend \"gcs\" {\n    bucket = \"states\"\n    prefix = \"a\"\n  }\n}\n", []string{"GOOGLE_OAUTH_ACCESS_TOKEN=canary-4711", "GOOGLE_BACKEND_STORAGE_CUSTOM_ENDPOINT=" + startGCS(t, plain) + "/storage/v1/"}},
+		"gcs with a key":        {"terraform {\n  backend \"gcs\" {\n    bucket = \"states\"\n    prefix = \"b\"\n  }\n}\n", []string{"GOOGLE_OAUTH_ACCESS_TOKEN=canary-4711", "GOOGLE_BACKEND_STORAGE_CUSTOM_ENDPOINT=" + startGCS(t, plain) + "/storage/v1/", "GOOGLE_ENCRYPTION_KEY=" + base64.StdEncoding.EncodeToString([]byte("canary-4711-canary-4711-canary-4"))}},
 		"s3 with a lock object": {s3 + "    key = \"a\"\n    use_lockfile = true\n  }\n}\n", keys},
 		"s3 with a table":       {s3 + "    key = \"b\"\n    dynamodb_table = \"locks\"\n  }\n}\n", keys},
 		"http":                  {backend: "terraform {\n  backend \"http\" {\n    username = \"u\"\n  }\n}\n", env: []string{"TF_HTTP_PASSWORD=canary-4711", "TF_HTTP_ADDRESS=" + server.URL, "TF_HTTP_LOCK_ADDRESS=" + server.URL, "TF_HTTP_UNLOCK_ADDRESS=" + server.URL}},

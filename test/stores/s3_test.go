@@ -1,11 +1,13 @@
 package stores
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -137,5 +139,98 @@ func (t *table) serve(w http.ResponseWriter, r *http.Request, target string) {
 			}
 		}
 		_ = json.NewEncoder(w).Encode(out)
+	}
+}
+
+// TestS3CustomerKey: a service reads an object with the key that it was written with, and no other way. Without encrypt
+// the key has no effect, as in Terraform.
+func TestS3CustomerKey(t *testing.T) {
+	var keys sync.Map // of objects, by path
+	around := func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			key := r.Header.Get("X-Amz-Server-Side-Encryption-Customer-Key")
+			if had, written := keys.Load(r.URL.Path); written && had != key && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+				w.WriteHeader(http.StatusBadRequest)
+				fmt.Fprint(w, `<Error><Code>InvalidRequest</Code><Message>The encryption parameters are not applicable to this object.</Message></Error>`)
+				return
+			}
+			if r.Method == http.MethodPut {
+				keys.Store(r.URL.Path, key)
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+	key := base64.StdEncoding.EncodeToString([]byte("canary-4711-canary-4711-canary-4"))
+	for encrypt, want := range map[bool]string{true: key, false: ""} {
+		settings := map[string]cty.Value{"use_lockfile": cty.True, "sse_customer_key": cty.StringVal(key), "encrypt": cty.BoolVal(encrypt)}
+		storetest.Run(t, func(t *testing.T) func() store.Store { return s3Opener(t, s3Settings(startS3(t, around), settings)) })
+		keys.Range(func(path, had any) bool {
+			if had != want {
+				t.Errorf("with encrypt = %t, %s was written with the key %q", encrypt, path, had)
+			}
+			return true
+		})
+		keys.Clear()
+	}
+}
+
+// TestS3Roles: who is asked for a role is the address of the settings, whatever names the role. How long a role is taken
+// is up to the settings alone, as in Terraform.
+func TestS3Roles(t *testing.T) {
+	dir := t.TempDir()
+	token, conf, cred := filepath.Join(dir, "token"), filepath.Join(dir, "config"), filepath.Join(dir, "credentials")
+	check(t, os.WriteFile(token, []byte("canary-4713"), 0o600))
+	check(t, os.WriteFile(conf, []byte("[profile r]\nrole_arn = arn:aws:iam::123456789012:role/profile\nsource_profile = base\n"), 0o600))
+	check(t, os.WriteFile(cred, []byte("[base]\naws_access_key_id = user\naws_secret_access_key = canary-4711\n"), 0o600))
+	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+	role := func(attrs map[string]cty.Value) cty.Value {
+		attrs["role_arn"] = cty.StringVal("arn:aws:iam::123456789012:role/setting")
+		return cty.ObjectVal(attrs)
+	}
+	for _, tt := range []struct {
+		name     string
+		env      map[string]string
+		settings map[string]cty.Value
+		want     []string // of the form of the request
+	}{
+		{"a token that the environment names", map[string]string{"AWS_ROLE_ARN": "arn:aws:iam::123456789012:role/environment", "AWS_WEB_IDENTITY_TOKEN_FILE": token}, nil, []string{"AssumeRoleWithWebIdentity", "role/environment", "canary-4713"}},
+		{"a profile", nil, map[string]cty.Value{"profile": cty.StringVal("r"), "shared_config_files": cty.ListVal([]cty.Value{cty.StringVal(conf)}), "shared_credentials_files": cty.ListVal([]cty.Value{cty.StringVal(cred)})}, []string{"AssumeRole", "role/profile"}},
+		{"a setting", map[string]string{"AWS_ACCESS_KEY_ID": "user", "AWS_SECRET_ACCESS_KEY": "canary-4711"}, map[string]cty.Value{"assume_role": role(map[string]cty.Value{})}, []string{"AssumeRole", "role/setting", "DurationSeconds:[900]"}},
+		{"a setting with a duration", map[string]string{"AWS_ACCESS_KEY_ID": "user", "AWS_SECRET_ACCESS_KEY": "canary-4711"}, map[string]cty.Value{"assume_role": role(map[string]cty.Value{"duration": cty.StringVal("30m")})}, []string{"DurationSeconds:[1800]"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for name, value := range tt.env {
+				t.Setenv(name, value)
+			}
+			var asked []string
+			sts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				check(t, r.ParseForm())
+				asked = append(asked, r.URL.Path+fmt.Sprint(r.Form))
+				action := r.Form.Get("Action")
+				fmt.Fprintf(w, "<%[1]sResponse><%[1]sResult><Credentials><AccessKeyId>user</AccessKeyId><SecretAccessKey>canary-4711</SecretAccessKey><SessionToken>canary-4712</SessionToken><Expiration>2099-01-01T00:00:00Z</Expiration></Credentials></%[1]sResult></%[1]sResponse>", action)
+			}))
+			t.Cleanup(sts.Close)
+			tokens := map[string]bool{}
+			url := startS3(t, func(next http.Handler) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					tokens[r.Header.Get("X-Amz-Security-Token")] = true
+					next.ServeHTTP(w, r)
+				})
+			})
+			settings := s3Settings(url, tt.settings)
+			delete(settings, "access_key")
+			delete(settings, "secret_key")
+			settings["endpoints"] = cty.ObjectVal(map[string]cty.Value{"s3": cty.StringVal(url), "sts": cty.StringVal(sts.URL + "/of/sts")})
+			_, err := s3Opener(t, settings)().List(ctx)
+			check(t, err)
+			for _, want := range append(tt.want, "/of/sts") {
+				if len(asked) != 1 || !strings.Contains(asked[0], want) {
+					t.Errorf("asked was %q, without %q", asked, want)
+				}
+			}
+			if len(tokens) != 1 || !tokens["canary-4712"] {
+				t.Errorf("the bucket was asked with the tokens %v", tokens)
+			}
+		})
 	}
 }

@@ -78,6 +78,7 @@ func (p *Project) LoadSaved(ctx context.Context, saved *file.Contents) bool {
 	}
 	o := p.LoadOptions()
 	o.Files = files
+	p.States().Planned = true
 	ok := p.load(filepath.ToSlash(p.Dir), o, func(at addr.Module, _ *config.Call, _ *config.Node, bag *diag.Bag) (string, string, string, bool) {
 		for _, m := range saved.Config {
 			if m.Key == ModuleKey(at) {

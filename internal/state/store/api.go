@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 )
 
 // API is a service that is asked by HTTP, one request at a time.
@@ -103,7 +104,7 @@ func (a *API) Ask(ctx context.Context, method string, to *url.URL, header http.H
 	if a.Said != nil {
 		said = a.Said(text)
 	}
-	err = &RefusedError{answer, fmt.Sprintf("%s: %d %s: %s", answer.to, answer.Status, http.StatusText(answer.Status), said)}
+	err = &RefusedError{answer, strings.TrimSuffix(fmt.Sprintf("%s: %d %s: %s", answer.to, answer.Status, http.StatusText(answer.Status), said), ": ")}
 	if answer.open() {
 		err = &UnansweredError{err}
 	}

@@ -1,7 +1,8 @@
 package store
 
 import (
-	"cmp"
+	"errors"
+	"slices"
 
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/zclconf/go-cty/cty"
@@ -17,14 +18,27 @@ func SecretAttr(name, description string) *schema.Attr {
 	return &schema.Attr{Name: name, Type: cty.String, Optional: true, Sensitive: true, Description: description}
 }
 
-// Reader takes settings apart, and keeps the first mistake: Err.
+// Reader takes settings apart, and keeps the mistakes: Err, of which Mistakes gives each.
 type Reader struct {
 	S   Settings
 	Err error
 }
 
 // Fail notes a mistake, if err is one.
-func (r *Reader) Fail(err error) { r.Err = cmp.Or(r.Err, err) }
+func (r *Reader) Fail(err error) {
+	r.Err = errors.Join(slices.Concat(Mistakes(r.Err), Mistakes(err))...)
+}
+
+// Mistakes are those that a driver found in its settings: the error by itself, or those that it joins.
+func Mistakes(err error) []error {
+	switch joined, is := err.(interface{ Unwrap() []error }); {
+	case is:
+		return joined.Unwrap()
+	case err != nil:
+		return []error{err}
+	}
+	return nil
+}
 
 // Bad notes a mistake in the value of a setting.
 func (r *Reader) Bad(name, format string, a ...any) { r.Fail(r.S.Bad(name, format, a...)) }

@@ -6,6 +6,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"net/url"
+	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
@@ -44,7 +46,9 @@ func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo)
 	r.leases[workspace] = who.ID
 	r.mu.Unlock()
 	unlock := func(ctx context.Context) error { return r.Break(ctx, workspace, who.ID) }
-	who.Path = r.o.Key
+	if at, err := url.Parse(b.URL()); err == nil {
+		who.Path = strings.TrimPrefix(at.Path, "/") // the container, and the name in it
+	}
 	if err := r.sign(ctx, workspace, &who); err != nil {
 		var lost *store.UnansweredError
 		if !errors.As(err, &lost) {

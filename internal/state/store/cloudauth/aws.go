@@ -23,6 +23,7 @@ import (
 	ststypes "github.com/aws/aws-sdk-go-v2/service/sts/types"
 	"github.com/aws/smithy-go/logging"
 	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/zclconf/go-cty/cty"
@@ -79,11 +80,11 @@ type awsReader struct{ *store.Reader }
 // in reads the attributes of an attribute.
 func (r *awsReader) in(name string) *awsReader { return &awsReader{&store.Reader{S: r.S.In(name)}} }
 
-// duration gives one, otherwise where it is not set.
-func (r *awsReader) duration(name string, otherwise time.Duration) time.Duration {
+// duration gives one, 0 for that of the SDK where it is not set.
+func (r *awsReader) duration(name string) time.Duration {
 	t := r.Text(name)
 	if t == "" {
-		return otherwise
+		return 0
 	}
 	d, err := time.ParseDuration(t)
 	if err != nil {
@@ -134,23 +135,21 @@ func AWS(ctx context.Context, s *store.Reader) aws.Config {
 		if err := mode.SetFromString(text); err != nil {
 			r.Bad("ec2_metadata_service_endpoint_mode", "%w", err)
 		}
-		options = append(options, config.WithEC2IMDSEndpointMode(mode))
+		add(mode != imds.EndpointModeStateUnset, config.WithEC2IMDSEndpointMode(mode))
 	}
 	if path := r.Text("custom_ca_bundle"); path != "" {
 		f, err := os.Open(path)
 		if err != nil {
 			r.Bad("custom_ca_bundle", "the file that custom_ca_bundle names cannot be read: %w", err)
-			return aws.Config{}
+		} else {
+			defer f.Close()
+			options = append(options, config.WithCustomCABundle(f))
 		}
-		defer f.Close()
-		options = append(options, config.WithCustomCABundle(f))
 	}
 	if agent := r.S.Agent; agent != "" {
 		options = append(options, config.WithAPIOptions([]func(*middleware.Stack) error{awsmiddleware.AddUserAgentKey(agent)}))
 	}
-	if r.Err != nil {
-		return aws.Config{}
-	}
+	options = append(options, config.WithAPIOptions([]func(*middleware.Stack) error{r.elsewhere}))
 	c, err := config.LoadDefaultConfig(ctx, options...)
 	if err != nil {
 		r.Fail(fmt.Errorf("the settings for AWS cannot be used: %w", err))
@@ -182,11 +181,31 @@ func (r *awsReader) client() *awshttp.BuildableClient {
 	})
 }
 
+// elsewhere has services that say who asks asked at the addresses that the settings name. The SDK makes clients for them by
+// itself: for the roles of profiles, and for a token of a web identity that the environment names.
+func (r *awsReader) elsewhere(stack *middleware.Stack) error {
+	at := map[string]*string{
+		sts.ServiceID: Endpoint(r.Reader, "sts", "sts_endpoint", "AWS_ENDPOINT_URL_STS", "AWS_STS_ENDPOINT"),
+		"SSO":         Endpoint(r.Reader, "sso", "", "AWS_ENDPOINT_URL_SSO"),
+	}
+	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("AddressOfSettings", func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
+		req, ok := in.Request.(*smithyhttp.Request)
+		if text := at[awsmiddleware.GetServiceID(ctx)]; ok && text != nil {
+			to, err := url.Parse(*text)
+			if err != nil {
+				return middleware.FinalizeOutput{}, middleware.Metadata{}, err
+			}
+			req.URL.Scheme, req.URL.Host = to.Scheme, to.Host
+			if !strings.HasPrefix(req.URL.Path, to.Path) { // else the SDK has put it there: it knows the variables, too
+				req.URL.Path = smithyhttp.JoinPath(to.Path, req.URL.Path)
+			}
+		}
+		return next.HandleFinalize(ctx, in)
+	}), "ResolveEndpointV2", middleware.After)
+}
+
 func (r *awsReader) sts(c aws.Config) *sts.Client {
-	return sts.NewFromConfig(c, func(o *sts.Options) {
-		o.BaseEndpoint = Endpoint(r.Reader, "sts", "sts_endpoint", "AWS_ENDPOINT_URL_STS", "AWS_STS_ENDPOINT")
-		o.Region = cmp.Or(r.Text("sts_region"), o.Region)
-	})
+	return sts.NewFromConfig(c, func(o *sts.Options) { o.Region = cmp.Or(r.Text("sts_region"), o.Region) })
 }
 
 // assume takes the roles that the settings name, the one with a web identity first.
@@ -196,7 +215,7 @@ func (r *awsReader) assume(c *aws.Config) {
 		if text := web.Text("web_identity_token"); text != "" {
 			token = identityToken(text)
 		}
-		duration := web.duration("duration", 0)
+		duration := web.duration("duration")
 		c.Credentials = aws.NewCredentialsCache(stscreds.NewWebIdentityRoleProvider(r.sts(*c), web.Text("role_arn", "AWS_ROLE_ARN"), token, func(o *stscreds.WebIdentityRoleOptions) {
 			o.RoleSessionName, o.Duration = web.Text("session_name", "AWS_ROLE_SESSION_NAME"), duration
 			o.PolicyARNs = policies(web.S.List("policy_arns"))
@@ -210,7 +229,7 @@ func (r *awsReader) assume(c *aws.Config) {
 	if !role.S.Set() {
 		return
 	}
-	duration := role.duration("duration", time.Hour)
+	duration := role.duration("duration")
 	c.Credentials = aws.NewCredentialsCache(stscreds.NewAssumeRoleProvider(r.sts(*c), role.Must("role_arn"), func(o *stscreds.AssumeRoleOptions) {
 		o.Duration, o.RoleSessionName = duration, role.Text("session_name")
 		o.PolicyARNs, o.TransitiveTagKeys = policies(role.S.List("policy_arns")), role.S.List("transitive_tag_keys")

@@ -29,34 +29,32 @@ var Driver = store.Driver{Name: "gcs", Schema: store.Schema(cloudauth.GoogleAttr
 const scope = "https://www.googleapis.com/auth/devstorage.read_write"
 
 func open(ctx context.Context, s store.Settings) (store.Store, error) {
-	text := func(name string, env ...string) string {
-		t, _ := s.Text(name, env...)
-		return t
-	}
-	o := Options{Bucket: text("bucket"), Prefix: strings.TrimLeft(text("prefix"), "/"), KMSKey: text("kms_encryption_key", "GOOGLE_KMS_ENCRYPTION_KEY"), Header: http.Header{}}
-	if o.Bucket == "" {
-		return nil, s.Missing("bucket")
-	}
+	r := &store.Reader{S: s}
+	o := Options{Bucket: r.Must("bucket"), Prefix: strings.TrimLeft(r.Text("prefix"), "/"), KMSKey: r.Text("kms_encryption_key", "GOOGLE_KMS_ENCRYPTION_KEY"), Header: http.Header{}}
 	if s.Agent != "" {
 		o.Header.Set("User-Agent", s.Agent)
 	}
-	if key := text("encryption_key", "GOOGLE_ENCRYPTION_KEY"); key != "" {
+	if key := r.Text("encryption_key", "GOOGLE_ENCRYPTION_KEY"); key != "" {
 		raw, err := base64.StdEncoding.DecodeString(key)
 		if err != nil || len(raw) != 32 {
-			return nil, s.Bad("encryption_key", `the value of "encryption_key" must be a key of 32 bytes, encoded in base64`)
+			r.Bad("encryption_key", `the value of "encryption_key" must be a key of 32 bytes, encoded in base64`)
 		}
 		if o.KMSKey != "" {
-			return nil, s.Bad("kms_encryption_key", `only one of "encryption_key" and "kms_encryption_key" can be set`)
+			r.Bad("kms_encryption_key", `only one of "encryption_key" and "kms_encryption_key" can be set`)
 		}
 		sum := sha256.Sum256(raw)
-		o.Header.Set("X-Goog-Encryption-Algorithm", "AES256")
-		o.Header.Set("X-Goog-Encryption-Key", key)
-		o.Header.Set("X-Goog-Encryption-Key-Sha256", base64.StdEncoding.EncodeToString(sum[:]))
+		o.Encryption = http.Header{
+			"X-Goog-Encryption-Algorithm": {"AES256"}, "X-Goog-Encryption-Key": {key},
+			"X-Goog-Encryption-Key-Sha256": {base64.StdEncoding.EncodeToString(sum[:])},
+		}
 	}
-	at := cmp.Or(text("storage_custom_endpoint", "GOOGLE_BACKEND_STORAGE_CUSTOM_ENDPOINT", "GOOGLE_STORAGE_CUSTOM_ENDPOINT"), "https://storage."+cloudauth.GoogleDomain(s))
+	at := cmp.Or(r.Text("storage_custom_endpoint", "GOOGLE_BACKEND_STORAGE_CUSTOM_ENDPOINT", "GOOGLE_STORAGE_CUSTOM_ENDPOINT"), "https://storage."+cloudauth.GoogleDomain(s))
 	var err error
 	if o.Endpoint, err = url.Parse(at); err != nil || o.Endpoint.Host == "" {
-		return nil, s.Bad("storage_custom_endpoint", `the value of "storage_custom_endpoint" must be an address, such as https://storage.example.com`)
+		r.Bad("storage_custom_endpoint", `the value of "storage_custom_endpoint" must be an address, such as https://storage.example.com`)
+	}
+	if r.Err != nil {
+		return nil, r.Err
 	}
 	// It may name the version of the API, which the names of requests have already.
 	o.Endpoint.Path = strings.TrimSuffix(strings.TrimSuffix(o.Endpoint.Path, "/"), "/storage/v1")

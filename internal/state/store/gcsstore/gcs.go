@@ -25,9 +25,11 @@ type Options struct {
 	Endpoint *url.URL     // of the API: https://storage.googleapis.com
 	Bucket   string
 	Prefix   string // before the names of objects; "" for none
-	KMSKey   string // for the encryption of what is written; "" for none
-	// Header goes with each request: a key of the customer's, who asks.
-	Header http.Header
+	KMSKey   string // for the encryption of states; "" for none
+	// Encryption goes with requests about states: a key that the service does not keep. Locks are written without one, as
+	// Terraform does: the service refuses to read with a key what was written without it, and the other way round.
+	Encryption http.Header
+	Header     http.Header // goes with each request: who asks
 }
 
 // New makes the store. It makes each request once: see store.Careful.
@@ -52,8 +54,8 @@ func (r *remote) name(workspace, suffix string) string {
 // nothing is the generation of an object that is not there.
 const nothing = "0"
 
-// ask makes a request about an object, or one about those of the bucket.
-func (r *remote) ask(ctx context.Context, method, path string, q url.Values, body []byte) (*store.Answer, error) {
+// ask makes a request about an object, or one about those of the bucket. header may be nil.
+func (r *remote) ask(ctx context.Context, method, path string, q url.Values, header http.Header, body []byte) (*store.Answer, error) {
 	u := *r.o.Endpoint
 	u.RawPath = strings.TrimSuffix(u.Path, "/") + path
 	var err error
@@ -61,12 +63,20 @@ func (r *remote) ask(ctx context.Context, method, path string, q url.Values, bod
 		return nil, err
 	}
 	u.RawQuery = q.Encode()
-	return r.api.Ask(ctx, method, &u, nil, body)
+	return r.api.Ask(ctx, method, &u, header, body)
+}
+
+// encryption is what goes with a request that reads or writes an object.
+func (r *remote) encryption(name string) http.Header {
+	if strings.HasSuffix(name, stateSuffix) {
+		return r.o.Encryption
+	}
+	return nil
 }
 
 // read reads an object; nil and nothing where there is none.
 func (r *remote) read(ctx context.Context, name string) (data []byte, generation string, err error) {
-	a, err := r.ask(ctx, http.MethodGet, r.object(name), url.Values{"alt": {"media"}}, nil)
+	a, err := r.ask(ctx, http.MethodGet, r.object(name), url.Values{"alt": {"media"}}, r.encryption(name), nil)
 	switch {
 	case store.Refused(err, http.StatusNotFound):
 		return nil, nothing, nil
@@ -86,10 +96,10 @@ func (r *remote) object(name string) string {
 // write writes an object that is of that generation.
 func (r *remote) write(ctx context.Context, name string, data []byte, generation string) (next string, err error) {
 	q := url.Values{"uploadType": {"media"}, "name": {name}, "ifGenerationMatch": {generation}}
-	if r.o.KMSKey != "" {
+	if r.o.KMSKey != "" && strings.HasSuffix(name, stateSuffix) {
 		q.Set("kmsKeyName", r.o.KMSKey)
 	}
-	a, err := r.ask(ctx, http.MethodPost, "/upload/storage/v1/b/"+url.PathEscape(r.o.Bucket)+"/o", q, data)
+	a, err := r.ask(ctx, http.MethodPost, "/upload/storage/v1/b/"+url.PathEscape(r.o.Bucket)+"/o", q, r.encryption(name), data)
 	if err != nil {
 		return "", err
 	}
@@ -106,7 +116,7 @@ func (r *remote) remove(ctx context.Context, name, generation string) error {
 	if generation != "" {
 		q.Set("ifGenerationMatch", generation)
 	}
-	_, err := r.ask(ctx, http.MethodDelete, r.object(name), q, nil)
+	_, err := r.ask(ctx, http.MethodDelete, r.object(name), q, nil, nil)
 	if store.Refused(err, http.StatusNotFound) {
 		return nil
 	}
@@ -172,7 +182,7 @@ func (r *remote) List(ctx context.Context) ([]string, error) {
 		if page != "" {
 			q.Set("pageToken", page)
 		}
-		a, err := r.ask(ctx, http.MethodGet, "/storage/v1/b/"+url.PathEscape(r.o.Bucket)+"/o", q, nil)
+		a, err := r.ask(ctx, http.MethodGet, "/storage/v1/b/"+url.PathEscape(r.o.Bucket)+"/o", q, nil, nil)
 		if store.Refused(err, http.StatusNotFound) {
 			return nil, fmt.Errorf("the bucket %q does not exist", r.o.Bucket)
 		}

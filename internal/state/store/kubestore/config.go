@@ -8,12 +8,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/lethe-iac/lethe/internal/state/store"
 	yaml "github.com/zclconf/go-cty-yaml"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
@@ -129,7 +131,7 @@ func (n *named) read(path string) error {
 	return nil
 }
 
-// files are the kubeconfig files.
+// files are the kubeconfig files. Of a list of them some may be missing, as for other programs of Kubernetes.
 func (r *reader) files() []string {
 	if load, set := r.S.Text("load_config_file", "KUBE_LOAD_CONFIG_FILE"); set && !r.Flag("load_config_file", "KUBE_LOAD_CONFIG_FILE") && load != "" {
 		return nil
@@ -141,18 +143,25 @@ func (r *reader) files() []string {
 	if len(paths) == 0 {
 		paths = filepath.SplitList(r.Text("", "KUBE_CONFIG_PATHS"))
 	}
-	var out []string
+	var all, there []string
 	for _, p := range paths {
-		if p != "" {
-			out = append(out, r.path(p))
+		if p == "" {
+			continue
+		}
+		all = append(all, r.path(p))
+		if _, err := os.Stat(r.path(p)); !errors.Is(err, fs.ErrNotExist) {
+			there = append(there, r.path(p))
 		}
 	}
-	return out
+	if len(there) == 0 { // then the first that is not there is named
+		return all
+	}
+	return there
 }
 
 // access puts together what the files or the pod say, and what is set besides.
 func (r *reader) access() *access {
-	a := &access{}
+	a, before := &access{}, len(store.Mistakes(r.Err))
 	files := r.files()
 	switch {
 	case len(files) > 0:
@@ -167,7 +176,7 @@ func (r *reader) access() *access {
 		a.server = r.url("host", host)
 	}
 	if a.server == nil {
-		if r.Err == nil {
+		if len(store.Mistakes(r.Err)) == before {
 			r.Fail(errors.New(`the Kubernetes cluster is not known: none of "config_path", "config_paths", "in_cluster_config" and "host" is set, and none of KUBE_CONFIG_PATH, KUBE_CONFIG_PATHS, KUBE_IN_CLUSTER_CONFIG and KUBE_HOST. Set one of them`))
 		}
 		return a

@@ -40,20 +40,20 @@ var Cloud = driver("cloud", openCloud,
 )
 
 func openRemote(ctx context.Context, s store.Settings) (store.Store, error) {
-	in := s.In("workspaces")
+	r, in := &store.Reader{S: s}, s.In("workspaces")
 	var o Options
 	o.Host, _ = s.Text("hostname")
 	o.Organization, _ = s.Text("organization")
 	o.Name, _ = in.Text("name")
 	o.Prefix, _ = in.Text("prefix")
 	if (o.Name == "") == (o.Prefix == "") {
-		return nil, s.Bad("workspaces", `either workspace "name" or "prefix" is required in the "workspaces" block, and only one of them is allowed`)
+		r.Bad("workspaces", `either workspace "name" or "prefix" is required in the "workspaces" block, and only one of them is allowed`)
 	}
-	return open(ctx, s, o)
+	return open(ctx, r, o)
 }
 
 func openCloud(ctx context.Context, s store.Settings) (store.Store, error) {
-	in := s.In("workspaces")
+	r, in := &store.Reader{S: s}, s.In("workspaces")
 	var o Options
 	o.Host, _ = s.Text("hostname", "TF_CLOUD_HOSTNAME")
 	o.Organization, _ = s.Text("organization", "TF_CLOUD_ORGANIZATION")
@@ -70,23 +70,26 @@ func openCloud(ctx context.Context, s store.Settings) (store.Store, error) {
 	}
 	switch {
 	case o.Name != "" && tagged:
-		return nil, s.Bad("workspaces", `only one of workspace "tags" or "name" is allowed in the "workspaces" block`)
+		r.Bad("workspaces", `only one of workspace "tags" or "name" is allowed in the "workspaces" block`)
 	case o.Name == "" && !tagged:
 		if o.Name = selected; o.Name == "" && o.Project == "" {
-			return nil, s.Bad("workspaces", `either workspace "tags" or "name" is required: the cloud block has no "workspaces" block with one of them, and TF_WORKSPACE is not set`)
+			r.Bad("workspaces", `either workspace "tags" or "name" is required: the cloud block has no "workspaces" block with one of them, and TF_WORKSPACE is not set`)
 		}
 	case o.Name != "" && selected != "" && selected != o.Name:
-		return nil, in.Bad("name", "the cloud block names the workspace %q, and TF_WORKSPACE names %q: unset TF_WORKSPACE, or remove the name from the block", o.Name, selected)
+		r.Fail(in.Bad("name", "the cloud block names the workspace %q, and TF_WORKSPACE names %q: unset TF_WORKSPACE, or remove the name from the block", o.Name, selected))
 	}
 	o.Named = o.Name != ""
-	return open(ctx, s, o, "TF_CLOUD_ORGANIZATION")
+	return open(ctx, r, o, "TF_CLOUD_ORGANIZATION")
 }
 
 // open opens the store; env are the variables that may name the organization.
-func open(ctx context.Context, s store.Settings, o Options, env ...string) (store.Store, error) {
-	host := cmp.Or(o.Host, "app.terraform.io")
+func open(ctx context.Context, read *store.Reader, o Options, env ...string) (store.Store, error) {
+	s, host := read.S, cmp.Or(o.Host, "app.terraform.io")
 	if o.Host = host; o.Organization == "" {
-		return nil, s.Missing("organization", env...)
+		read.Fail(s.Missing("organization", env...))
+	}
+	if read.Err != nil {
+		return nil, read.Err
 	}
 	if s.Hosts == nil {
 		return nil, errors.New("this command cannot look up services of hosts")
@@ -105,7 +108,6 @@ func open(ctx context.Context, s store.Settings, o Options, env ...string) (stor
 	}
 	o.Here = s.Getenv != nil && s.Getenv("TF_FORCE_LOCAL_BACKEND") != ""
 	o.Agent, o.Client = s.Agent, &http.Client{Timeout: 5 * time.Minute}
-	tries := store.Tries{Again: 5, Shortest: 250 * time.Millisecond, Longest: 20 * time.Second}
 	r := newRemote(o)
 	if o.Project != "" {
 		if err := tries.Do(ctx, func() error { return r.project(ctx) }); err != nil {

@@ -7,12 +7,16 @@ import (
 )
 
 // Permit implements store.Governed.
-func (r *remote) Permit(ctx context.Context, workspace string, runs bool, version string) error {
-	name, err := r.name(workspace)
+func (r *remote) Permit(ctx context.Context, of string, runs bool, version string) error {
+	name, err := r.name(of)
 	if err != nil {
 		return err
 	}
-	w, err := r.find(ctx, name)
+	var w *workspace
+	err = tries.Do(ctx, func() error {
+		w, err = r.find(ctx, name)
+		return err
+	})
 	if err != nil || w == nil || w.Attributes.Mode == "local" {
 		return err
 	}

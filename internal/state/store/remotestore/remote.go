@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/state/store"
 )
@@ -39,6 +40,9 @@ type Options struct {
 	Here bool
 }
 
+// tries are those for requests by which nothing is lost if they are made again.
+var tries = store.Tries{Again: 5, Shortest: 250 * time.Millisecond, Longest: 20 * time.Second}
+
 // newRemote makes the store. It makes each request once: see store.Careful.
 func newRemote(o Options) *remote {
 	header := http.Header{"Authorization": {"Bearer " + o.Token}, "Content-Type": {"application/vnd.api+json"}, "Accept": {"application/vnd.api+json"}}
@@ -49,7 +53,7 @@ func newRemote(o Options) *remote {
 	}
 	return &remote{
 		o: o, api: &store.API{Client: o.Client, Header: header, Said: said}, files: &store.API{Client: o.Client, Header: plain, Signed: true},
-		locks: map[string]string{},
+		locks: map[string]string{}, selected: map[string]bool{},
 	}
 }
 
@@ -60,6 +64,8 @@ type remote struct {
 
 	mu    sync.Mutex
 	locks map[string]string // of this process: IDs by name there
+	// selected are names of workspaces that are known to be among those that Tags, Bindings and Project select.
+	selected map[string]bool
 }
 
 // said finds in a refusal what the service says of it.
@@ -105,11 +111,13 @@ func (r *remote) Prepare(ctx context.Context) error {
 	if r.o.Name == "" {
 		return nil
 	}
-	w, err := r.find(ctx, r.o.Name)
-	if err == nil && w == nil {
-		_, err = r.make(ctx, r.o.Name)
-	}
-	return err
+	return tries.Do(ctx, func() error {
+		w, err := r.find(ctx, r.o.Name)
+		if err == nil && w == nil {
+			_, err = r.make(ctx, r.o.Name)
+		}
+		return err
+	})
 }
 
 // at is an address of the API.
@@ -147,7 +155,34 @@ func (r *remote) find(ctx context.Context, name string) (*workspace, error) {
 	case err != nil:
 		return nil, err
 	}
-	return &doc.Data, nil
+	return &doc.Data, r.selects(ctx, name)
+}
+
+// selects refuses a workspace that is there, and not one of those that tags or a project select: it is of another
+// configuration.
+func (r *remote) selects(ctx context.Context, name string) error {
+	if r.o.Name != "" || r.o.Project == "" && len(r.o.Tags)+len(r.o.Bindings) == 0 {
+		return nil
+	}
+	r.mu.Lock()
+	known := r.selected[name]
+	r.mu.Unlock()
+	if known {
+		return nil
+	}
+	all, err := r.workspaces(ctx)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, w := range all {
+		r.selected[w.Attributes.Name] = true
+	}
+	if !r.selected[name] {
+		return fmt.Errorf("the workspace %s is there, and not one of those that the cloud block selects, by their tags or their project: it may be that of another configuration. Give it the tags of the block, or choose another workspace", r.path(name))
+	}
+	return nil
 }
 
 // make makes a workspace whose plans and applies run where the user is.
@@ -181,6 +216,9 @@ func (r *remote) make(ctx context.Context, name string) (*workspace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the workspace %s of %s cannot be made: %w", name, r.o.Organization, err)
 	}
+	r.mu.Lock()
+	r.selected[name] = true
+	r.mu.Unlock()
 	return &doc.Data, nil
 }
 

@@ -66,3 +66,28 @@ func TestContract(t *testing.T) {
 		})
 	}
 }
+
+// TestAskedAgain: a connection that breaks while a command asks what it may do with a workspace, or init makes it, is no
+// reason to end.
+func TestAskedAgain(t *testing.T) {
+	for n := 1; n <= 2; n++ {
+		for _, late := range []bool{false, true} {
+			s := &tfetest.Service{Mode: "local"}
+			c := &storetest.Cutter{Handler: s}
+			st := opener(t, c, Options{Name: "a", Named: true})()
+			c.Cut(n, late)
+			named, _ := store.As[store.Namer](st)
+			if err := named.Prepare(t.Context()); err != nil || !c.Reached() {
+				t.Errorf("cut at %d, late %t: %v", n, late, err)
+			}
+			c.Cut(1, late)
+			governed, _ := store.As[store.Governed](st)
+			if err := governed.Permit(t.Context(), "a", true, ""); err != nil || !c.Reached() {
+				t.Errorf("cut, late %t: %v", late, err)
+			}
+			if names, err := st.List(t.Context()); err != nil || len(names) != 1 || names[0] != "a" {
+				t.Errorf("cut at %d, late %t: there is %q, %v", n, late, names, err)
+			}
+		}
+	}
+}

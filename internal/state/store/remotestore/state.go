@@ -157,7 +157,24 @@ func (r *remote) List(ctx context.Context) ([]string, error) {
 		}
 		return []string{store.Default}, err
 	}
+	all, err := r.workspaces(ctx)
+	if err != nil {
+		return nil, err
+	}
 	names := []string{}
+	for _, w := range all {
+		name, ok := strings.CutPrefix(w.Attributes.Name, r.o.Prefix)
+		held := holder(&w)
+		if ok && name != store.Default && store.CheckName(name) == nil && !(held != nil && held.Made && w.Relationships.Current.Data == nil) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Insert(slices.Compact(names), 0, store.Default), nil
+}
+
+// workspaces lists those that prefix, tags and project select.
+func (r *remote) workspaces(ctx context.Context) (all []workspace, err error) {
 	q := url.Values{"page[size]": {"100"}}
 	if r.o.Prefix != "" {
 		q.Set("search[name]", r.o.Prefix)
@@ -190,15 +207,8 @@ func (r *remote) List(ctx context.Context) ([]string, error) {
 			}
 			return nil, err
 		}
-		for _, w := range doc.Data {
-			name, ok := strings.CutPrefix(w.Attributes.Name, r.o.Prefix)
-			held := holder(&w)
-			if ok && name != store.Default && store.CheckName(name) == nil && !(held != nil && held.Made && w.Relationships.Current.Data == nil) {
-				names = append(names, name)
-			}
-		}
+		all = append(all, doc.Data...)
 		page = doc.Meta.Pagination.Next
 	}
-	slices.Sort(names)
-	return slices.Insert(slices.Compact(names), 0, store.Default), nil
+	return all, nil
 }

@@ -24,8 +24,8 @@ var Driver = store.Driver{Name: "s3", Schema: store.Schema(cloudauth.AWSAttrs(
 	store.Attr("dynamodb_table", cty.String, "The DynamoDB table for locks and checksums."),
 	store.Attr("journal", cty.Bool, "Whether what a run records while it applies goes into objects beside the state, too: KEY.journal/*. Terraform and OpenTofu do not know this setting. LETHE_S3_JOURNAL."),
 	store.Attr("encrypt", cty.Bool, "Whether the service is asked to encrypt the state."),
-	store.Attr("kms_key_id", cty.String, "The KMS key for that."),
-	store.SecretAttr("sse_customer_key", "The key for that which the service does not keep, in base64. AWS_SSE_CUSTOMER_KEY."),
+	store.Attr("kms_key_id", cty.String, "The KMS key for that. Without encrypt it has no effect."),
+	store.SecretAttr("sse_customer_key", "The key for that which the service does not keep, in base64. Without encrypt it has no effect. AWS_SSE_CUSTOMER_KEY."),
 	store.Attr("skip_s3_checksum", cty.Bool, "Whether objects are written without their SHA-256."),
 	store.Attr("acl", cty.String, "The canned ACL of the state."),
 
@@ -62,6 +62,9 @@ func open(ctx context.Context, s store.Settings) (store.Store, error) {
 		r.Bad("workspace_key_prefix", `the value of "workspace_key_prefix", %q, must not start or end with "/"`, o.Prefix)
 	case o.KMSKey != "" && o.CustomerKey != nil:
 		r.Bad("sse_customer_key", `only one of "kms_key_id" and "sse_customer_key" can be set`)
+	}
+	if !o.Encrypt { // a service refuses to read with a key what was written without it
+		o.CustomerKey = nil
 	}
 	again := r.Int("max_retries", 5, "AWS_MAX_ATTEMPTS")
 	config := cloudauth.AWS(ctx, r)
