@@ -47,7 +47,7 @@ func newAge(s store.Settings) (Provider, error) {
 	if text, ok := s.Text("identity", "AGE_IDENTITY"); ok {
 		s.Secret(text)
 		if err := p.identify([]byte(text), "identity"); err != nil {
-			return nil, err
+			return nil, s.Bad("identity", "%w", err)
 		}
 	}
 	if path, ok := s.Text("identity_file", "AGE_IDENTITY_FILE"); ok {
@@ -59,7 +59,7 @@ func newAge(s store.Settings) (Provider, error) {
 			return nil, s.Bad("identity_file", `"identity_file" cannot be read: %w`, err)
 		}
 		if err := p.identify(text, "identity_file"); err != nil {
-			return nil, err
+			return nil, s.Bad("identity_file", "%w", err)
 		}
 	}
 	return p, nil

@@ -152,6 +152,9 @@ func (e *envelope) digest() []byte {
 // Encrypts reports whether what is written is encrypted.
 func (t *Target) Encrypts() bool { return t != nil && t.Write.Method != nil }
 
+// sentence ends an error, which may be a sentence of a service or a program already.
+func sentence(err error) string { return strings.TrimRight(err.Error(), ".") + "." }
+
 // Seal encrypts a state, a plan, or what else goes with one. What has no encryption stays as it is.
 func (t *Target) Seal(ctx context.Context, plain []byte) ([]byte, error) {
 	if !t.Encrypts() {
@@ -161,10 +164,10 @@ func (t *Target) Seal(ctx context.Context, plain []byte) ([]byte, error) {
 	e.Serial, e.Lineage = identity(plain)
 	key, err := t.Write.Keys.Fresh(ctx, e.Meta)
 	if err != nil {
-		return nil, t.failed(badSeal, "%s.", err)
+		return nil, t.failed(badSeal, "%s", sentence(err))
 	}
 	if e.Data, err = t.Write.Method.Seal(ctx, key, plain); err != nil {
-		return nil, t.failed(badSeal, "%s cannot encrypt: %s.", t.Write.Name, err)
+		return nil, t.failed(badSeal, "%s cannot encrypt: %s", t.Write.Name, sentence(err))
 	}
 	e.Meta[digestName] = e.digest()
 	return e.bytes()
@@ -205,7 +208,7 @@ func (t *Target) Open(ctx context.Context, data []byte) (plain []byte, outdated 
 		case errors.Is(err, errMeta):
 			absent++
 		}
-		why = append(why, fmt.Sprintf("%s: %s.", c.Name, err))
+		why = append(why, c.Name+": "+sentence(err))
 	}
 	if d := e.Meta[digestName]; d != nil && !bytes.Equal(d, e.digest()) {
 		return nil, false, failed(badOpen, "The encrypted file is damaged: it was changed after it was written, as its digest tells. No key opens it. Take it from a backup.")
