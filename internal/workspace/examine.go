@@ -64,6 +64,10 @@ func Examine(ctx context.Context, env *Env, st store.Store, name string) (*Exami
 		x.State.Problem = err.Error()
 		data, version, err = w.Unwrap().Get(ctx, name)
 	}
+	var damaged *store.DamagedError
+	if errors.As(err, &damaged) {
+		x.State.Problem, version, err = sentence(damaged.Err), damaged.Version, nil
+	}
 	if err != nil {
 		env.Bag.Add(Problem(err, diag.Errorf("Failed to load state", "Error refreshing state: %s", err)))
 		return nil, false
@@ -96,6 +100,12 @@ func relative(env *Env, path string) string {
 		return rel
 	}
 	return path
+}
+
+// sentence is an error of a store as people read it.
+func sentence(err error) string {
+	text := err.Error()
+	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
 // read finds out what a text holds.

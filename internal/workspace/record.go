@@ -217,7 +217,11 @@ func read(ctx context.Context, env *Env, req Request, part []string) (*state.Sna
 	}
 	env.log(begun, err, "read of the state of workspace %q, %d bytes", req.Name, len(data))
 	if err != nil {
-		env.Bag.Add(Problem(err, diag.Errorf("Failed to load state", "Error refreshing state: %s", err)))
+		problem := diag.Errorf("Failed to load state", "Error refreshing state: %s", err)
+		if damaged := new(store.DamagedError); errors.As(err, &damaged) {
+			problem.Detail += ". To see what there is of it, run: lethe state check"
+		}
+		env.Bag.Add(Problem(err, problem))
 		return nil, "", false
 	}
 	if version == "" || req.Replaces && len(data) == 0 {
