@@ -59,7 +59,7 @@ func (r *recorder) begin(base *state.Snapshot) error {
 func (r *recorder) create(base *state.Snapshot, keeper int, o journal.Options) (*journal.Writer, error) {
 	h := journal.About(base, state.NewLineage(), r.run(), r.env.Version)
 	h.Keeper = keeper
-	o.Seal, o.FS, o.Now, o.Carry, o.Over = r.seal, r.env.FS, r.env.Now, r.notes.Unsettled(base), r.stands
+	o.Seal, o.FS, o.Now, o.Carry, o.Over = r.seal, r.env.FS, r.env.Now, r.notes.Unsettled(base, r.refreshes), r.stands
 	w, err := journal.Create(r.path, h, o)
 	r.stands = r.stands && err != nil
 	return w, err
@@ -150,7 +150,7 @@ func (s *State) End() {
 		return
 	}
 	var err error
-	if left := r.notes.Unsettled(s.snapshot); !left.Empty() {
+	if left := r.notes.Unsettled(s.snapshot, r.refreshes); !left.Empty() {
 		r.notes = left
 		var w *journal.Writer
 		if w, err = r.create(s.snapshot, 0, journal.Options{}); err == nil {
