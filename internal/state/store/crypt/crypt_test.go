@@ -155,6 +155,12 @@ func TestDamage(t *testing.T) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
+	for block, said := range map[string]string{"state": "Apply once", "plan": "Make a new plan", "remote_state_data_sources": "Encrypt it where it is written"} {
+		target.Block = block
+		if _, _, err := target.Open(ctx, []byte(plainState)); err == nil || !strings.Contains(err.Error(), said) {
+			t.Errorf("in the clear, of the block %q: %v", block, err)
+		}
+	}
 	if _, _, err := (*Target)(nil).Open(ctx, data); err == nil || !strings.Contains(err.Error(), "no encryption is configured") {
 		t.Error(err)
 	}

@@ -236,9 +236,17 @@ func (t *Target) openPlain(data []byte) ([]byte, bool, error) {
 	case slices.ContainsFunc(t.Read, func(c *Cipher) bool { return c.Method == nil }):
 		return data, true, nil
 	case t.Enforced:
-		return nil, false, t.failed(badOpen, "%s is not encrypted, and the block %q of the encryption says enforced = true: what is not encrypted is neither written nor read. If it may be taken this once, set enforced = false and add a fallback with the method \"unencrypted\", apply, and take both back.", t.subject(), t.Block)
+		return nil, false, t.failed(badOpen, "%s is not encrypted, and the block %q of the encryption says enforced = true: what is not encrypted is neither written nor read. If it may be taken this once, set enforced = false and add a fallback with the method \"unencrypted\"; take both back afterwards.", t.subject(), t.Block)
 	}
-	return nil, false, t.failed(badOpen, "%s is not encrypted, and the configuration says that it is. If it is from before encryption was configured, add to the encryption block:\n\n  method \"unencrypted\" \"migrate\" {}\n\nand to its block %q:\n\n  fallback {\n    method = method.unencrypted.migrate\n  }\n\nApply once, which writes it encrypted, and remove both.", t.subject(), t.Block)
+	why, then := "If it is from before encryption was configured, add", "Apply once, which writes it encrypted, and remove both."
+	switch t.Block {
+	case "state":
+	case "plan":
+		return nil, false, t.failed(badOpen, "%s is not encrypted, and the configuration says that it is. Make a new plan.", t.subject())
+	default:
+		why, then = "Encrypt it where it is written, or, to read it as it is, add", "Where it is encrypted, remove both."
+	}
+	return nil, false, t.failed(badOpen, "%s is not encrypted, and the configuration says that it is. %s to the encryption block:\n\n  method \"unencrypted\" \"migrate\" {}\n\nand to its block %q:\n\n  fallback {\n    method = method.unencrypted.migrate\n  }\n\n%s", t.subject(), why, t.Block, then)
 }
 
 // subject is what a target is for, at the beginning of a sentence.
