@@ -104,6 +104,9 @@ func (d *Directory) builder(said *config.Encryption, static *frame.StaticFrame) 
 	b := &encryptionBuilder{d: d, said: said, static: static, sources: map[string]*crypt.Source{}, ciphers: map[string]*crypt.Cipher{}, ok: true}
 	known(b, said.Providers, "key_provider", crypt.ProviderKinds)
 	known(b, said.Methods, "method", crypt.MethodKinds)
+	if parts := append(said.Providers[:len(said.Providers):len(said.Providers)], said.Methods...); len(parts) > 0 && said.State == nil && said.Plan == nil && len(said.Remote) == 0 {
+		d.Env.Bag.Add(diag.Warningf("Encryption not in use", "Key providers and methods are declared, and nothing says what is encrypted with them: states and plans are written in the clear. Add a block \"state\", and one \"plan\", that names the method, or remove the declarations.").At(parts[0].Range))
+	}
 	return b
 }
 
@@ -139,7 +142,7 @@ func (b *encryptionBuilder) target(t *config.EncryptionTarget) *crypt.Target {
 	if t == nil {
 		return nil
 	}
-	out := &crypt.Target{Block: t.Block}
+	out := &crypt.Target{Block: t.Block, At: t.Range}
 	if t.Enforced != nil {
 		v, ok := b.static.Eval(t.Enforced, "encryption", b.d.Env.Bag)
 		switch {

@@ -80,6 +80,7 @@ type Request struct {
 	Waiting   func()        // called before waiting; may be nil
 	Shares    bool          // others may work on other parts of the state meanwhile: see State.Claim
 	Looks     bool          // nothing is changed: what journals have is taken in, and not written down
+	Refreshes bool          // what became of updates and destructions without an outcome, the command finds out itself
 	Replaces  bool          // the state will be overwritten: where a file is empty, there is none
 	Keeper    Keeper        // goes on with the journal should this process be lost; nil: none does
 	Part      Selecting     // of a state that the command shares, what it needs; nil: all of it

@@ -21,8 +21,9 @@ import (
 // Examination is what there is of a state: in its store, in the journal beside it, and in copies.
 type Examination struct {
 	State   Copy
-	Journal *Found // nil: there is none
-	Copies  []Copy // backups and former states, those first that were written last
+	Journal *Found   // nil: there is none
+	Stored  []*Found // journals in the store, of runs whose directory is another or gone
+	Copies  []Copy   // backups and former states, those first that were written last
 	Files   []string
 	Twice   [][]addr.Object // objects of one type and provider with the same ID: it may be one real object
 }
@@ -41,7 +42,8 @@ type Copy struct {
 
 // Found is a journal as far as it can be read.
 type Found struct {
-	Path    string
+	Path    string            // where it is
+	Run     string            // whose it is; "" where that is not known
 	Running bool              // a process has it in use: the run goes on
 	Has     *journal.Recovery // nil: it has no part in the state, see Problem
 	Problem string            // why it does not belong to the state, or cannot be read; "" otherwise
@@ -62,6 +64,10 @@ func Examine(ctx context.Context, env *Env, st store.Store, name string) (*Exami
 		x.State.Problem = err.Error()
 		data, version, err = w.Unwrap().Get(ctx, name)
 	}
+	var damaged *store.DamagedError
+	if errors.As(err, &damaged) {
+		x.State.Problem, version, err = sentence(damaged.Err), damaged.Version, nil
+	}
 	if err != nil {
 		env.Bag.Add(Problem(err, diag.Errorf("Failed to load state", "Error refreshing state: %s", err)))
 		return nil, false
@@ -73,6 +79,10 @@ func Examine(ctx context.Context, env *Env, st store.Store, name string) (*Exami
 	x.Twice = twice(x.State.Snapshot)
 	x.Copies = copies(ctx, env, st, name)
 	x.Journal = examineJournal(env, st, name, x.State.Snapshot)
+	if x.Stored, err = storedJournals(ctx, st, name, x.State.Snapshot, x.Journal.run()); err != nil {
+		env.Bag.Add(diag.Errorf("Failed to read the journal", "%s.", err))
+		return nil, false
+	}
 	x.Files = others(env, st, name)
 	return x, true
 }
@@ -90,6 +100,12 @@ func relative(env *Env, path string) string {
 		return rel
 	}
 	return path
+}
+
+// sentence is an error of a store as people read it.
+func sentence(err error) string {
+	text := err.Error()
+	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
 // read finds out what a text holds.
@@ -166,18 +182,55 @@ func examineJournal(env *Env, st store.Store, name string, s *state.Snapshot) *F
 		s = &state.Snapshot{}
 	}
 	r, err := journal.Recover(env.FS, path, s, sealing(st))
+	if err == nil && r == nil {
+		return nil
+	}
+	f.fill(r, err)
+	return f
+}
+
+// fill notes what reading the journal gave.
+func (f *Found) fill(r *journal.Recovery, err error) {
 	var mismatch *journal.MismatchError
 	switch {
 	case errors.As(err, &mismatch):
-		f.Problem, f.Leases, f.base = mismatch.Reason, mismatch.Leases, mismatch.Header.Base
+		f.Run, f.Problem, f.Leases, f.base = mismatch.Header.Run, mismatch.Reason, mismatch.Leases, mismatch.Header.Base
 	case err != nil:
 		f.Problem = err.Error()
-	case r == nil:
-		return nil
 	default:
-		f.Has, f.Leases = r, r.Leases
+		f.Run, f.Has, f.Leases = r.Header.Run, r, r.Leases
 	}
-	return f
+}
+
+func (f *Found) run() string {
+	if f == nil {
+		return ""
+	}
+	return f.Run
+}
+
+// storedJournals are those in the store of runs that are no more, as far as that can be told without a lock, but for the
+// one whose journal is in a file here.
+func storedJournals(ctx context.Context, st store.Store, name string, s *state.Snapshot, here string) ([]*Found, error) {
+	all, err := store.LostJournals(ctx, st, name)
+	if s == nil {
+		s = &state.Snapshot{}
+	}
+	var out []*Found
+	for _, j := range all {
+		f := &Found{Path: "in the store"}
+		if f.Running = j.Held; j.Held {
+			f.Path = "in the store, of the run that has the lock"
+		}
+		r, err := journal.Replay(j.Data, s, sealing(st))
+		if errors.Is(err, journal.ErrNothing) {
+			continue
+		}
+		if f.fill(r, err); here == "" || f.Run != here {
+			out = append(out, f)
+		}
+	}
+	return out, err
 }
 
 // others are files that may have what the state has not: journals that were put aside, and states that could not be
@@ -228,7 +281,8 @@ func twice(s *state.Snapshot) [][]addr.Object {
 
 // Whole reports whether nothing is wrong that a repair could mend, or a user has to look at.
 func (x *Examination) Whole() bool {
-	return x.State.Problem == "" && (x.Journal == nil || x.Journal.Problem == "" && x.Journal.Has.Damaged+x.Journal.Has.Missing == 0)
+	whole := func(f *Found) bool { return f.Problem == "" && f.Has.Damaged+f.Has.Missing == 0 }
+	return x.State.Problem == "" && (x.Journal == nil || whole(x.Journal)) && !slices.ContainsFunc(x.Stored, func(f *Found) bool { return !whole(f) })
 }
 
 // Fitting is the copy that a state which cannot be read is to be replaced by: the one that its journal is about or, where

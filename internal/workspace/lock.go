@@ -23,7 +23,7 @@ func Lock(ctx context.Context, env *Env, req Request) (*State, bool) {
 		s.snapshot, s.version, ok = s.read(ctx)
 	}
 	if ok {
-		s.record = recorder{env: env, seal: sealing(req.Store), path: journalFile(env, req.Store, req.Name), name: req.Name, keeper: req.Keeper, silent: req.Looks && !req.Lock}
+		s.record = recorder{env: env, seal: sealing(req.Store), path: journalFile(env, req.Store, req.Name), name: req.Name, keeper: req.Keeper, silent: req.Looks && !req.Lock, refreshes: req.Refreshes}
 		s.record.copied, s.record.shared = s.copying(), s.shared != nil
 		ok = s.recover(ctx) && s.recoverLost(ctx)
 	}

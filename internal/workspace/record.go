@@ -59,7 +59,7 @@ func (r *recorder) begin(base *state.Snapshot) error {
 func (r *recorder) create(base *state.Snapshot, keeper int, o journal.Options) (*journal.Writer, error) {
 	h := journal.About(base, state.NewLineage(), r.run(), r.env.Version)
 	h.Keeper = keeper
-	o.Seal, o.FS, o.Now, o.Carry, o.Over = r.seal, r.env.FS, r.env.Now, r.notes.Unsettled(base), r.stands
+	o.Seal, o.FS, o.Now, o.Carry, o.Over = r.seal, r.env.FS, r.env.Now, r.notes.Unsettled(base, r.refreshes), r.stands
 	w, err := journal.Create(r.path, h, o)
 	r.stands = r.stands && err != nil
 	return w, err
@@ -150,7 +150,7 @@ func (s *State) End() {
 		return
 	}
 	var err error
-	if left := r.notes.Unsettled(s.snapshot); !left.Empty() {
+	if left := r.notes.Unsettled(s.snapshot, r.refreshes); !left.Empty() {
 		r.notes = left
 		var w *journal.Writer
 		if w, err = r.create(s.snapshot, 0, journal.Options{}); err == nil {
@@ -217,7 +217,11 @@ func read(ctx context.Context, env *Env, req Request, part []string) (*state.Sna
 	}
 	env.log(begun, err, "read of the state of workspace %q, %d bytes", req.Name, len(data))
 	if err != nil {
-		env.Bag.Add(Problem(err, diag.Errorf("Failed to load state", "Error refreshing state: %s", err)))
+		problem := diag.Errorf("Failed to load state", "Error refreshing state: %s", err)
+		if damaged := new(store.DamagedError); errors.As(err, &damaged) {
+			problem.Detail += ". To see what there is of it, run: lethe state check"
+		}
+		env.Bag.Add(Problem(err, problem))
 		return nil, "", false
 	}
 	if version == "" || req.Replaces && len(data) == 0 {
@@ -233,7 +237,7 @@ type Left struct {
 	Running string // a run that goes on, and has its own in there, too; "" if there is none
 }
 
-// ReadNotes reads what is known of lost runs without a lock.
+// ReadNotes reads what is known of lost runs without a lock: beside the state, and in a store that keeps journals.
 func ReadNotes(ctx context.Context, env *Env, st store.Store, name string) (Left, bool) {
 	s, _, ok := read(ctx, env, Request{Store: st, Name: name}, nil)
 	if !ok {
@@ -242,18 +246,33 @@ func ReadNotes(ctx context.Context, env *Env, st store.Store, name string) (Left
 	path := journalFile(env, st, name)
 	r, err := journal.Recover(env.FS, path, s, sealing(st))
 	var mismatch *journal.MismatchError
+	var left Left
+	here := ""
 	switch {
 	case errors.As(err, &mismatch):
-		return Left{Notes: journal.Notes{Leases: mismatch.Leases}}, true
+		here, left.Leases = mismatch.Header.Run, mismatch.Leases
 	case err != nil:
 		env.Bag.Add(Problem(err, diag.Errorf("Failed to read the journal", "%s.", err)))
 		return Left{}, false
-	case r == nil:
-		return Left{}, true
+	case r != nil:
+		here, left.Notes = r.Header.Run, r.Notes
+		if journal.Held(env.FS, path) {
+			left.Running = here
+		}
 	}
-	left := Left{Notes: r.Notes}
-	if journal.Held(env.FS, path) {
-		left.Running = r.Header.Run
+	stored, err := storedJournals(ctx, st, name, s, here)
+	if err != nil {
+		env.Bag.Add(diag.Errorf("Failed to read the journal", "%s.", err))
+		return Left{}, false
+	}
+	for _, f := range stored {
+		left.Leases = append(left.Leases, f.Leases...)
+		if f.Running {
+			left.Running = f.Run
+		}
+		if f.Has != nil {
+			left.Unknown = append(left.Unknown, f.Has.Unknown...)
+		}
 	}
 	return left, true
 }

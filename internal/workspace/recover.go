@@ -123,7 +123,7 @@ func (s *State) takeIn(ctx context.Context, r *journal.Recovery) bool {
 	case err != nil:
 	case len(r.Refused) > 0:
 		_, err = journal.Aside(fsys, path)
-	case r.Notes.Unsettled(r.Snapshot).Empty():
+	case r.Notes.Unsettled(r.Snapshot, s.record.refreshes).Empty():
 		err = journal.Remove(fsys, path)
 	default:
 		s.record.stands = true

@@ -39,14 +39,15 @@ type shared struct {
 
 // recorder keeps the journal of a run.
 type recorder struct {
-	env    *Env
-	seal   journal.Sealing // what encrypts it; nil: nothing does
-	path   string          // of the journal
-	name   string          // of the workspace
-	keeper Keeper          // nil: there is none
-	copied *copied         // where all of it goes as well; nil: nowhere
-	shared bool            // others work on the state, too
-	silent bool            // another run may have its journal there: nothing is written to it
+	env       *Env
+	seal      journal.Sealing // what encrypts it; nil: nothing does
+	path      string          // of the journal
+	name      string          // of the workspace
+	keeper    Keeper          // nil: there is none
+	copied    *copied         // where all of it goes as well; nil: nowhere
+	shared    bool            // others work on the state, too
+	silent    bool            // another run may have its journal there: nothing is written to it
+	refreshes bool            // see Request
 
 	starting sync.Mutex        // held while the journal is begun
 	journal  *journal.Writer   // from the first lease on, or the first change

@@ -216,10 +216,10 @@ func TestNotes(t *testing.T) {
 		t.Errorf("%+v", left)
 	}
 	for n, said := range [][]string{{"Recovered an interrupted run", "Outcome unknown", "Leases left open"}, {"Outcome unknown"}} {
-		s = b.lock(Request{}) // nothing is written
+		s = b.lock(Request{Refreshes: n == 1}) // nothing is written
 		b.said(said...)
 		s.Unlock()
-		if left, _ := ReadNotes(ctx, b.Env, b.store, store.Default); len(left.Unknown) != 2 || len(left.Leases) != 1 || !left.Leases[0].Named {
+		if left, _ := ReadNotes(ctx, b.Env, b.store, store.Default); len(left.Unknown) != 3-n || len(left.Leases) != 1 || !left.Leases[0].Named { // what became of the update, a command that refreshes finds out
 			t.Errorf("after command %d: %+v", n, left)
 		}
 	}

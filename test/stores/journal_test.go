@@ -32,6 +32,10 @@ func TestLostMachine(t *testing.T) {
 	check(t, os.RemoveAll(gone.dir))
 	time.Sleep(300 * time.Millisecond) // until the server knows
 	journals("1")
+	if out := s.directory().run(0, "state", "check"); !strings.Contains(out, "in the store: the run default-") || !strings.Contains(out, "recorded 2 changes that the state has not") {
+		t.Errorf("a look at the state does not find it:\n%s", out)
+	}
+	journals("1")
 	if out := s.directory().run(0, "plan", "-target=module.m[\"3\"]"); !strings.Contains(out, "Recovered an interrupted run") {
 		t.Errorf("a plan does not know of it:\n%s", out)
 	}

@@ -349,6 +349,27 @@ func testRowShapes(t *testing.T, port string) {
 	}
 }
 
+// TestRowsRepaired: a state whose rows another program changed is put back as it was before.
+func TestRowsRepaired(t *testing.T) {
+	port := startPostgres(t)
+	ours, err := lethe()
+	check(t, err)
+	u := newDirectory(t, ours, rowsPlace(port, "repaired"))
+	u.run(0, "apply", "-auto-approve", "-var", "v=1")
+	for _, harm := range []string{
+		`DELETE FROM repaired.states_objects WHERE until IS NULL`,
+		`UPDATE repaired.states_objects SET attributes = '{"id":"another"}' WHERE until IS NULL`,
+	} {
+		u.run(0, "apply", "-auto-approve", "-var", "v=2")
+		query(t, port, harm)
+		wants(t, u.run(1, "plan", "-var", "v=2"), "changed by another program", "lethe state check")
+		wants(t, u.run(1, "state", "check"), "it cannot be read. The rows of workspace \"default\" with the serial 2", "serial 1, written", "the newest that is whole")
+		wants(t, u.run(0, "state", "repair", "-auto-approve"), "put back the former state with the serial 1")
+		u.run(0, "state", "check")
+		u.run(0, "plan", "-detailed-exitcode", "-var", "v=1")
+	}
+}
+
 // TestRowSpeed measures large states; LETHE_LONG=1 does a larger one, LETHE_ROWS=1000000 one of that many objects, in rows
 // alone.
 func TestRowSpeed(t *testing.T) {

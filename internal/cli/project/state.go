@@ -78,8 +78,9 @@ func (p *Project) OpenStore(ctx context.Context) (*backend.Opened, bool) {
 func (p *Project) LockRequest(operation string) workspace.Request {
 	return workspace.Request{
 		Operation: operation, Lock: p.Options.Lock, Timeout: p.Options.LockTimeout, Looks: operation == "OperationTypePlan",
-		Shares:  operation == "OperationTypePlan" || operation == "OperationTypeApply",
-		Waiting: func() { p.UI.Line("Acquiring state lock. This may take a few moments...") },
+		Shares:    operation == "OperationTypePlan" || operation == "OperationTypeApply",
+		Refreshes: operation == "OperationTypeApply" || operation == "OperationTypeRefresh",
+		Waiting:   func() { p.UI.Line("Acquiring state lock. This may take a few moments...") },
 	}
 }
 

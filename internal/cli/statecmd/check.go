@@ -14,7 +14,7 @@ import (
 // Check is `state check`.
 var Check = &base.Command{
 	Name: "state check", Short: "Find out whether the state is whole",
-	Long: "Looks at the state, at the journal beside it and at backups and former states, and\nsays which of them are whole: what a journal has that the state has not, which calls\nhave no known outcome, which leases were left open, which backup is the newest whole\none. It changes nothing. If something has to be repaired, it fails.",
+	Long: "Looks at the state, at journals beside it and in the store, and at backups and former\nstates, and says which of them are whole: what a journal has that the state has not,\nwhich calls have no known outcome, which leases were left open, which backup is the\nnewest whole one. It changes nothing. If something has to be repaired, it fails.",
 	Examples: [][2]string{
 		{"lethe state check", "See whether anything is left of a run that was lost"},
 		{"lethe state check -json", "The same for a program"},

@@ -35,7 +35,42 @@ func TestUnsettledBesideAnotherProvider(t *testing.T) {
 	if p := now.Get(object(t, `a.b["r"]`)).Provider; p != made.Provider {
 		t.Fatalf("the second instance has %s", p)
 	}
-	if left := r.Notes.Unsettled(now).Unknown; len(left) != 1 {
+	if left := r.Notes.Unsettled(now, true).Unknown; len(left) != 1 {
+		t.Errorf("unsettled are %v", left)
+	}
+}
+
+// A run was lost while it updated one object and destroyed another. Both stay unsettled for commands that refresh nothing,
+// one after the other, until the state has something else there.
+func TestUnsettledUntilRefreshed(t *testing.T) {
+	base := snapshot(t, `a.b["q"]`, `a.b["r"]`)
+	path := filepath.Join(t.TempDir(), "j")
+	w := create(t, path, base, Options{})
+	for key, action := range map[string]string{"q": "update", "r": "delete"} {
+		if _, err := w.Intent(Intent{Object: object(t, `a.b["`+key+`"]`), Action: action}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.file.Close()
+	r, err := Recover(disk.OS, path, base, nil)
+	for range 2 {
+		if err != nil || r == nil {
+			t.Fatal(r, err)
+		}
+		left := r.Notes.Unsettled(base, false)
+		if len(left.Unknown) != 2 || !r.Notes.Unsettled(base, true).Empty() {
+			t.Fatalf("unsettled are %v", r.Notes)
+		}
+		path = filepath.Join(t.TempDir(), "next") // the journal of a command that takes it in
+		next := create(t, path, base, Options{Carry: left})
+		if err := next.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r, err = Recover(disk.OS, path, base, nil)
+	}
+	e := base.Edit()
+	e.Put(object(t, `a.b["r"]`), nil)
+	if left := r.Notes.Unsettled(e.Done(), false).Unknown; len(left) != 1 || left[0].Action != "update" {
 		t.Errorf("unsettled are %v", left)
 	}
 }

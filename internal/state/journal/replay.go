@@ -276,7 +276,7 @@ func (p *replay) settle() {
 		if fresh {
 			u.Run, u.was = p.Header.Run, entryDigest(u.Object, p.Snapshot.Get(u.Object))
 		}
-		if !p.settled[i] && (fresh || !u.Settled(p.Snapshot)) {
+		if !p.settled[i] && (fresh || !u.Settled(p.Snapshot, false)) {
 			p.Unknown = append(p.Unknown, u)
 		}
 	}

@@ -11,8 +11,8 @@ type Journaler interface {
 	// Note adds to what the run has recorded that has the lock of a workspace, from a position on: bytes that are there
 	// already may come again. Without data it says that the run goes on, which it has to every LifeSign.
 	Note(ctx context.Context, workspace string, at int64, data []byte) error
-	// Lost gives what runs have recorded that ended and have not dropped it. The caller has a lock. It waits for a sign
-	// of life of those whose connection is gone.
+	// Lost gives what runs have recorded that ended and have not dropped it. It waits for a sign of life of those whose
+	// connection is gone. A caller without a lock, who only looks, may get that of a run that has it.
 	Lost(ctx context.Context, workspace string) ([]LostJournal, error)
 	// Drop removes what a run has recorded: "" for the one that has the lock.
 	Drop(ctx context.Context, workspace, run string) error
@@ -25,6 +25,7 @@ const LifeSign = 2 * time.Second
 type LostJournal struct {
 	Run  string // names it, for Drop
 	Data []byte
+	Held bool // the run has the lock: it goes on, or its lock has to be broken
 }
 
 // LostJournals asks a store for them as often as it may be asked; of one that keeps none there are none.

@@ -98,6 +98,16 @@ type Plain interface {
 	Plain() string
 }
 
+// DamagedError says of a state that is there that it is not what was written. It can be replaced all the same: Version is
+// the one that Put is told.
+type DamagedError struct {
+	Version Version
+	Err     error
+}
+
+func (e *DamagedError) Error() string { return e.Err.Error() }
+func (e *DamagedError) Unwrap() error { return e.Err }
+
 // StaleError says that the state changed since it was read.
 type StaleError struct {
 	Workspace string

@@ -24,17 +24,20 @@ func ExaminationText(w io.Writer, x *workspace.Examination) error {
 	default:
 		line("State    %s: %s", s.Where, copyText(s))
 	}
-	if f := x.Journal; f == nil {
-		line("Journal  none: every run came to its end, and nothing is left of it")
-	} else {
+	journals := x.Stored
+	if x.Journal != nil {
+		journals = append([]*workspace.Found{x.Journal}, journals...)
+	}
+	if len(journals) == 0 {
+		line("Journal  none: nothing is left of a run that was lost")
+	}
+	for _, f := range journals {
 		line("Journal  %s: %s", f.Path, strings.Join(journalText(f), "; "))
-	}
-	if f := x.Journal; f != nil && f.Has != nil {
-		for _, u := range f.Has.Unknown {
-			line("  unknown  %s", u)
+		if f.Has != nil {
+			for _, u := range f.Has.Unknown {
+				line("  unknown  %s", u)
+			}
 		}
-	}
-	if f := x.Journal; f != nil {
 		for _, l := range f.Leases {
 			line("  lease    %s", l)
 		}
@@ -103,13 +106,14 @@ func journalText(f *workspace.Found) []string {
 
 // examinationDocument is the document of `state check -json`.
 type examinationDocument struct {
-	Format  string           `json:"format_version"`
-	Whole   bool             `json:"whole"`
-	State   copyDocument     `json:"state"`
-	Journal *journalDocument `json:"journal,omitempty"`
-	Backups []copyDocument   `json:"backups"`
-	Files   []string         `json:"files"`
-	Twice   [][]string       `json:"same_id"`
+	Format  string             `json:"format_version"`
+	Whole   bool               `json:"whole"`
+	State   copyDocument       `json:"state"`
+	Journal *journalDocument   `json:"journal,omitempty"`
+	Stored  []*journalDocument `json:"journals_in_store,omitempty"`
+	Backups []copyDocument     `json:"backups"`
+	Files   []string           `json:"files"`
+	Twice   [][]string         `json:"same_id"`
 }
 
 type copyDocument struct {
@@ -158,6 +162,9 @@ func ExaminationJSON(w io.Writer, x *workspace.Examination) error {
 	}
 	if f := x.Journal; f != nil {
 		doc.Journal = journalOf(f)
+	}
+	for _, f := range x.Stored {
+		doc.Stored = append(doc.Stored, journalOf(f))
 	}
 	return jsondoc.Write(w, doc, jsondoc.OneLine)
 }

@@ -32,22 +32,22 @@ func newAge(s store.Settings) (Provider, error) {
 		return nil, err
 	}
 	if p.length != 16 && p.length != 24 && p.length != 32 {
-		return nil, fmt.Errorf(`"key_length" is to be 16, 24 or 32, not %d`, p.length)
+		return nil, s.Bad("key_length", `"key_length" is to be 16, 24 or 32, not %d`, p.length)
 	}
 	for i, text := range s.List("recipients") {
 		r, err := ageRecipient(text)
 		if err != nil {
-			return nil, fmt.Errorf(`element %d of "recipients" is neither an age recipient nor an ssh key: %w`, i, err)
+			return nil, s.Bad("recipients", `element %d of "recipients" is neither an age recipient nor an ssh key: %w`, i, err)
 		}
 		p.recipients = append(p.recipients, r)
 	}
 	if len(p.recipients) == 0 {
-		return nil, errors.New(`"recipients" names none`)
+		return nil, s.Bad("recipients", `"recipients" names none`)
 	}
 	if text, ok := s.Text("identity", "AGE_IDENTITY"); ok {
 		s.Secret(text)
 		if err := p.identify([]byte(text), "identity"); err != nil {
-			return nil, err
+			return nil, s.Bad("identity", "%w", err)
 		}
 	}
 	if path, ok := s.Text("identity_file", "AGE_IDENTITY_FILE"); ok {
@@ -56,10 +56,10 @@ func newAge(s store.Settings) (Provider, error) {
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {
-			return nil, fmt.Errorf(`"identity_file" cannot be read: %w`, err)
+			return nil, s.Bad("identity_file", `"identity_file" cannot be read: %w`, err)
 		}
 		if err := p.identify(text, "identity_file"); err != nil {
-			return nil, err
+			return nil, s.Bad("identity_file", "%w", err)
 		}
 	}
 	return p, nil
@@ -120,7 +120,7 @@ func (p *ageProvider) Again(_ context.Context, meta, _ []byte) ([]byte, bool, er
 		return nil, false, errors.New("its metadata in the file is damaged")
 	}
 	if len(p.identities) == 0 {
-		return nil, false, errors.New(`neither "identity" nor "identity_file" is set, nor AGE_IDENTITY or AGE_IDENTITY_FILE, and reading takes one`)
+		return nil, false, &serviceError{errors.New(`neither "identity" nor "identity_file" is set, nor AGE_IDENTITY or AGE_IDENTITY_FILE, and reading takes one`)}
 	}
 	r, err := age.Decrypt(bytes.NewReader(m.Key), p.identities...)
 	var none *age.NoIdentityMatchError

@@ -136,6 +136,8 @@ func TestDamage(t *testing.T) {
 	}{
 		{"cut off", "it ends after", data[:len(data)-40]},
 		{"cut off early", "it ends after", data[:bytes.Index(data, []byte(`"encrypted_data"`))+20]},
+		{"cut off in what is in the clear", "it ends after", data[:bytes.Index(data, []byte(`"meta"`))+30]},
+		{"cut off at once", "The state is damaged", data[:20]},
 		{"altered", "was changed after it was written, as its digest tells", altered},
 		{"altered, without a digest", "the key does not fit", foreign},
 		{"another serial", "its serial or its lineage", bytes.Replace(data, []byte(`"serial":7`), []byte(`"serial":8`), 1)},
@@ -151,6 +153,12 @@ func TestDamage(t *testing.T) {
 		var lock *store.LockError
 		if !errors.As(err, &e) || !strings.Contains(e.Text, tt.said) || errors.As(err, &lock) {
 			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+	for block, said := range map[string]string{"state": "Apply once", "plan": "Make a new plan", "remote_state_data_sources": "Encrypt it where it is written"} {
+		target.Block = block
+		if _, _, err := target.Open(ctx, []byte(plainState)); err == nil || !strings.Contains(err.Error(), said) {
+			t.Errorf("in the clear, of the block %q: %v", block, err)
 		}
 	}
 	if _, _, err := (*Target)(nil).Open(ctx, data); err == nil || !strings.Contains(err.Error(), "no encryption is configured") {
@@ -266,6 +274,70 @@ esac`
 	}
 }
 
+// TestExternalKeys has a program that gives one key to encrypt and another to decrypt, as programs with a pair of keys do:
+// what a process has written itself it reads with the second, too.
+func TestExternalKeys(t *testing.T) {
+	key := func(b byte) string { return base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{b}, 32)) }
+	keys := provider(t, "external", "e", map[string]cty.Value{"command": cty.ListVal([]cty.Value{cty.StringVal(script(t, `echo '{"magic":"OpenTofu-External-Key-Provider","version":1}'
+echo '{"keys":{"encryption_key":"`+key(1)+`","decryption_key":"`+key(2)+`"},"meta":{}}'`))})})
+	m := &pair{}
+	c := &Cipher{Name: "method.external.m", Method: m, Keys: keys}
+	target := &Target{Block: "state", Write: c, Read: []*Cipher{c}}
+	data, err := target.Seal(t.Context(), []byte(plainState))
+	if err == nil {
+		_, _, err = target.Open(t.Context(), data)
+	}
+	if err != nil || !bytes.Equal(m.sealed, bytes.Repeat([]byte{1}, 32)) || !bytes.Equal(m.opened, bytes.Repeat([]byte{2}, 32)) {
+		t.Errorf("encrypted with %v, decrypted with %v, %v", m.sealed, m.opened, err)
+	}
+}
+
+// pair is a method that encrypts nothing, and remembers the keys that it was given.
+type pair struct{ sealed, opened []byte }
+
+func (p *pair) Seal(_ context.Context, key, plain []byte) ([]byte, error) {
+	p.sealed = key
+	return plain, nil
+}
+func (p *pair) Open(_ context.Context, key, data []byte) ([]byte, error) {
+	p.opened = key
+	return data, nil
+}
+
+// TestNoKey says of a key that is not to be had so, and nothing of a key that is another.
+func TestNoKey(t *testing.T) {
+	data, err := with(passphrase(t, "a", "correct horse battery staple")).Seal(t.Context(), []byte(plainState))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var e envelope
+	if err := json.Unmarshal(data, &e); err != nil {
+		t.Fatal(err)
+	}
+	identity, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	none := provider(t, "age", "a", map[string]cty.Value{"recipients": cty.ListVal([]cty.Value{cty.StringVal(identity.Recipient().String())})})
+	_, meta, err := none.Provider.Fresh(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := provider(t, "external", "e", map[string]cty.Value{"command": cty.ListVal([]cty.Value{cty.StringVal("/nonexistent/program")})})
+	e.Meta = map[string][]byte{none.Meta: meta, gone.Meta: []byte("{}")}
+	e.Meta[digestName] = e.digest()
+	if data, err = e.bytes(); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*Source{none, gone} {
+		for _, target := range []*Target{with(s), with(passphrase(t, "b", "correct horse battery staple"), with(s).Write)} {
+			if _, _, err := target.Open(t.Context(), data); err == nil || !strings.Contains(err.Error(), "the key for it could not be obtained") {
+				t.Errorf("%s: %v", s.Name, err)
+			}
+		}
+	}
+}
+
 func TestExternalMethod(t *testing.T) {
 	path := script(t, `echo '{"magic":"OpenTofu-External-Encryption-Method","version":1}'; cat`)
 	k, _ := MethodKinds.Find("external")
@@ -321,6 +393,18 @@ func TestOpenBao(t *testing.T) {
 		t.Error(string(plain), outdated, err)
 	}
 	if _, err := at("other").Seal(t.Context(), []byte(plainState)); err == nil || !strings.Contains(err.Error(), "permission denied") {
+		t.Error(err)
+	}
+	other := bytes.Replace(data, []byte(base64.StdEncoding.EncodeToString([]byte(`{"ciphertext":"dmF1bHQ6djE6YWJj"}`))), []byte(base64.StdEncoding.EncodeToString([]byte(`{"ciphertext":"dmF1bHQ6djE6eHl6"}`))), 1)
+	var e envelope
+	if err := json.Unmarshal(other, &e); err != nil {
+		t.Fatal(err)
+	}
+	e.Meta[digestName] = e.digest()
+	if other, err = e.bytes(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := at("s.token").Open(t.Context(), other); err == nil || !strings.Contains(err.Error(), "the key k did not encrypt this") || strings.Contains(err.Error(), "could not be obtained") {
 		t.Error(err)
 	}
 	if _, _, err := at("other").Open(t.Context(), data); err == nil || !strings.Contains(err.Error(), "permission denied") {

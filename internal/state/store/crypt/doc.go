@@ -92,8 +92,9 @@ func (l Kinds[M]) Names() []string {
 
 // Error says why something cannot be encrypted or decrypted. It is never a *store.LockError.
 type Error struct {
-	Title string // of the diagnostic
-	Text  string // whole sentences
+	Title string     // of the diagnostic
+	Text  string     // whole sentences
+	At    diag.Range // what the user configured, where that is what is to be mended
 }
 
 func (e *Error) Error() string { return e.Text }
@@ -110,9 +111,9 @@ func Diagnostic(err error) (diag.Diagnostic, bool) {
 	if !errors.As(err, &e) {
 		return diag.Diagnostic{}, false
 	}
-	return diag.Errorf(e.Title, "%s", e.Text), true
+	return diag.Errorf(e.Title, "%s", e.Text).At(e.At), true
 }
 
 func failed(title, format string, a ...any) *Error {
-	return &Error{title, fmt.Sprintf(format, a...)}
+	return &Error{Title: title, Text: fmt.Sprintf(format, a...)}
 }

@@ -19,11 +19,11 @@ type envelope struct {
 const version = "v0"
 
 // Sealed reports whether data is an encrypted file, as far as its beginning tells: a JSON object with the
-// member "encrypted_data" or "encryption_version" at its top, whole or not.
+// member "meta", "encrypted_data" or "encryption_version" at its top, whole or not.
 func Sealed(data []byte) bool {
 	found := false
 	members(data, func(name string, _ *json.Decoder) bool {
-		found = found || name == "encrypted_data" || name == "encryption_version"
+		found = found || name == "meta" || name == "encrypted_data" || name == "encryption_version"
 		return !found && name != "version" // which plain states begin with
 	})
 	return found

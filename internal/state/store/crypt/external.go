@@ -48,7 +48,7 @@ func (p program) ask(ctx context.Context, in, out any) error {
 		err = subprocess.Start(cmd)
 	}
 	if err != nil {
-		return fmt.Errorf("the program %s cannot be started: %w", p.command[0], err)
+		return &serviceError{fmt.Errorf("the program %s cannot be started: %w", p.command[0], err)}
 	}
 	text, err := io.ReadAll(io.LimitReader(pipe, mostOutput))
 	if werr := cmd.Wait(); werr != nil {
@@ -117,10 +117,10 @@ func (p externalProvider) Again(ctx context.Context, meta, _ []byte) ([]byte, bo
 	}
 	var out externalKeys
 	if err := p.ask(ctx, json.RawMessage(meta), &out); err != nil {
-		return nil, false, err
+		return nil, false, &serviceError{err}
 	}
 	if len(out.Keys.Decryption) == 0 {
-		return nil, false, fmt.Errorf("the answer of the program %s has no decryption_key", p.command[0])
+		return nil, false, &serviceError{fmt.Errorf("the answer of the program %s has no decryption_key", p.command[0])}
 	}
 	return out.Keys.Decryption, true, nil
 }

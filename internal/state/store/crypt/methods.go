@@ -41,11 +41,11 @@ func newAESGCM(s store.Settings) (Method, error) {
 		for _, n := range v.AsValueSlice() {
 			n, err := convert.Convert(n, cty.Number)
 			if err != nil || n.IsNull() {
-				return nil, errors.New(`"aad" is to be a list of bytes, numbers from 0 to 255`)
+				return nil, s.Bad("aad", `"aad" is to be a list of bytes, numbers from 0 to 255`)
 			}
 			b, _ := n.AsBigFloat().Int64()
 			if b < 0 || b > 255 || !n.AsBigFloat().IsInt() {
-				return nil, errors.New(`"aad" is to be a list of bytes, numbers from 0 to 255`)
+				return nil, s.Bad("aad", `"aad" is to be a list of bytes, numbers from 0 to 255`)
 			}
 			m.aad = append(m.aad, byte(b))
 		}

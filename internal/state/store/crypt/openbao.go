@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -41,13 +40,13 @@ func newOpenBao(s store.Settings) (Provider, error) {
 	u, err := url.Parse(cmp.Or(address, "https://127.0.0.1:8200"))
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return nil, errors.New(`"address" is no address: it has to begin with http:// or https://, and to name a host`)
+		return nil, s.Bad("address", `"address" is no address: it has to begin with http:// or https://, and to name a host`)
 	case b.key == "":
-		return nil, errors.New(`"key_name" is not set`)
+		return nil, s.Bad("key_name", `"key_name" is not set`)
 	case b.token == "":
 		return nil, errors.New(`"token" is not set, and BAO_TOKEN is not either`)
 	case b.length != 16 && b.length != 32 && b.length != 64:
-		return nil, fmt.Errorf(`"key_length" is to be 16, 32 or 64, not %d`, b.length)
+		return nil, s.Bad("key_length", `"key_length" is to be 16, 32 or 64, not %d`, b.length)
 	}
 	s.Secret(b.token)
 	b.engine = u.JoinPath("v1", cmp.Or(strings.Trim(path, "/"), "transit"))
@@ -78,6 +77,9 @@ func (b *openBao) Again(ctx context.Context, meta, _ []byte) ([]byte, bool, erro
 		return nil, false, errors.New("its metadata in the file is damaged")
 	}
 	plain, _, err := b.call(ctx, "decrypt", map[string]any{"ciphertext": string(m.Ciphertext)})
+	if store.Refused(err, http.StatusBadRequest) {
+		err = otherKey(b.key, err)
+	}
 	return plain, len(plain) == b.length, err
 }
 

@@ -55,13 +55,15 @@ func newPBKDF2(s store.Settings) (Provider, error) {
 		return nil, err
 	}
 	if _, set := s.Text("passphrase"); set && utf8.RuneCountInString(p.passphrase) < leastPassphrase {
-		return nil, fmt.Errorf(`"passphrase" is too short: it needs %d characters`, leastPassphrase)
+		return nil, s.Bad("passphrase", `"passphrase" is too short: it needs %d characters`, leastPassphrase)
 	}
 	switch {
 	case p.want.Iterations < leastIterations:
-		return nil, fmt.Errorf(`"iterations" is too low: at least %d are needed`, leastIterations)
+		return nil, s.Bad("iterations", `"iterations" is too low: at least %d are needed`, leastIterations)
+	case hashes[p.want.Hash] == nil:
+		return nil, s.Bad("hash_function", "%s", p.want.check())
 	case p.salt < 1 || p.salt > mostLength:
-		return nil, fmt.Errorf(`"salt_length" is to be a number of bytes from 1 to %d`, mostLength)
+		return nil, s.Bad("salt_length", `"salt_length" is to be a number of bytes from 1 to %d`, mostLength)
 	}
 	return p, p.want.check()
 }

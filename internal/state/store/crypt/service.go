@@ -10,7 +10,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/store"
 )
 
-// serviceError says why a service gives no key: it cannot be reached, or refuses. The key may be the right one.
+// serviceError says why there is no key to be had: a service cannot be reached, or refuses, a program fails, or the
+// user has named no identity. The key that something was encrypted with may be the right one.
 type serviceError struct{ error }
 
 func (e *serviceError) Unwrap() error { return e.error }

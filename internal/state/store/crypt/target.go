@@ -5,12 +5,15 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/lethe-iac/lethe/internal/diag"
 )
 
 // Source is a key provider of a configuration.
@@ -45,7 +48,7 @@ func (s *Source) Fresh(ctx context.Context, meta map[string][]byte) ([]byte, err
 	if s.fresh == nil {
 		key, m, err := s.Provider.Fresh(ctx, chain)
 		if err != nil {
-			return nil, failed(badSeal, "%s gives no key: %s.", s.Name, err)
+			return nil, fmt.Errorf("%s gives no key: %w", s.Name, err)
 		}
 		s.fresh = &made{key: key, meta: m}
 	}
@@ -63,7 +66,7 @@ func (s *Source) Again(ctx context.Context, meta map[string][]byte) ([]byte, boo
 	}
 	m, ok := meta[s.Meta]
 	if !ok {
-		return nil, false, fmt.Errorf("%w of %s is in it, it has that of %s", errMeta, s.Meta, names(meta))
+		return nil, false, fmt.Errorf("%w of %s is in it, it has %s", errMeta, s.Meta, names(meta))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,8 +75,8 @@ func (s *Source) Again(ctx context.Context, meta map[string][]byte) ([]byte, boo
 		return nil, false, err
 	}
 	id := string(m) + "\x00" + string(chain)
-	if s.fresh != nil && bytes.Equal(s.fresh.meta, m) && s.Chain == nil {
-		return s.fresh.key, true, nil
+	if _, two := s.Provider.(externalProvider); !two && s.fresh != nil && bytes.Equal(s.fresh.meta, m) && s.Chain == nil {
+		return s.fresh.key, true, nil // of a program the key to decrypt may be another than the one to encrypt
 	}
 	if s.again[id] == nil {
 		key, current, err := s.Provider.Again(ctx, m, chain)
@@ -99,7 +102,7 @@ func names(meta map[string][]byte) string {
 	if len(out) == 0 {
 		return "none"
 	}
-	return strings.Join(out, ", ")
+	return "that of " + strings.Join(out, ", ")
 }
 
 // Cipher is a method of a configuration, with its keys.
@@ -111,10 +114,18 @@ type Cipher struct {
 
 // Target says how files of one kind are encrypted.
 type Target struct {
-	Block    string  // the block that says so, for messages: "state"
-	Write    *Cipher // never nil
+	Block    string     // the block that says so, for messages: "state"
+	At       diag.Range // where it stands
+	Write    *Cipher    // never nil
 	Read     []*Cipher
 	Enforced bool
+}
+
+// failed is an error about how the target is configured.
+func (t *Target) failed(title, format string, a ...any) *Error {
+	e := failed(title, format, a...)
+	e.At = t.At
+	return e
 }
 
 // digestName is where the metadata has a digest of what is encrypted, so that damage is told from a wrong key. Readers
@@ -141,6 +152,9 @@ func (e *envelope) digest() []byte {
 // Encrypts reports whether what is written is encrypted.
 func (t *Target) Encrypts() bool { return t != nil && t.Write.Method != nil }
 
+// sentence ends an error, which may be a sentence of a service or a program already.
+func sentence(err error) string { return strings.TrimRight(err.Error(), ".") + "." }
+
 // Seal encrypts a state, a plan, or what else goes with one. What has no encryption stays as it is.
 func (t *Target) Seal(ctx context.Context, plain []byte) ([]byte, error) {
 	if !t.Encrypts() {
@@ -150,10 +164,10 @@ func (t *Target) Seal(ctx context.Context, plain []byte) ([]byte, error) {
 	e.Serial, e.Lineage = identity(plain)
 	key, err := t.Write.Keys.Fresh(ctx, e.Meta)
 	if err != nil {
-		return nil, err
+		return nil, t.failed(badSeal, "%s", sentence(err))
 	}
 	if e.Data, err = t.Write.Method.Seal(ctx, key, plain); err != nil {
-		return nil, failed(badSeal, "%s cannot encrypt: %s.", t.Write.Name, err)
+		return nil, t.failed(badSeal, "%s cannot encrypt: %s", t.Write.Name, sentence(err))
 	}
 	e.Meta[digestName] = e.digest()
 	return e.bytes()
@@ -175,7 +189,7 @@ func (t *Target) Open(ctx context.Context, data []byte) (plain []byte, outdated 
 		return nil, false, err
 	}
 	var why []string
-	denied := 0 // by services
+	denied, absent := 0, 0 // keys that were not to be had, and those that the file was not encrypted with
 	for _, c := range t.Read {
 		if c.Method == nil {
 			continue
@@ -188,25 +202,28 @@ func (t *Target) Open(ctx context.Context, data []byte) (plain []byte, outdated 
 			return plain, c != t.Write || !current, e.check(plain)
 		}
 		var service *serviceError
-		if errors.As(err, &service) {
+		switch {
+		case errors.As(err, &service):
 			denied++
+		case errors.Is(err, errMeta):
+			absent++
 		}
-		why = append(why, fmt.Sprintf("%s: %s.", c.Name, err))
+		why = append(why, c.Name+": "+sentence(err))
 	}
 	if d := e.Meta[digestName]; d != nil && !bytes.Equal(d, e.digest()) {
 		return nil, false, failed(badOpen, "The encrypted file is damaged: it was changed after it was written, as its digest tells. No key opens it. Take it from a backup.")
 	}
 	if len(why) == 0 {
-		return nil, false, failed(badOpen, "%s is encrypted, and the block %q of the encryption has no method to decrypt it with. Configure the one that it was written with, in a fallback if it is to be written otherwise from now on.", t.subject(), t.Block)
+		return nil, false, t.failed(badOpen, "%s is encrypted, and the block %q of the encryption has no method to decrypt it with. Configure the one that it was written with, in a fallback if it is to be written otherwise from now on.", t.subject(), t.Block)
 	}
-	if denied == len(why) {
-		return nil, false, failed(badOpen, "%s is encrypted, and the key for it could not be obtained:\n\n  %s", t.subject(), strings.Join(why, "\n  "))
+	if denied > 0 && denied+absent == len(why) {
+		return nil, false, t.failed(badOpen, "%s is encrypted, and the key for it could not be obtained:\n\n  %s", t.subject(), strings.Join(why, "\n  "))
 	}
 	hint := ""
 	if e.Meta[digestName] != nil {
 		hint = " The file is as it was written, so the key or the settings of the method are others than those that it was written with."
 	}
-	return nil, false, failed(badOpen, "%s is encrypted, and none of the methods that the block %q of the encryption names can decrypt it:\n\n  %s\n\nConfigure the key and the method that it was written with; if they have changed, in a fallback.%s", t.subject(), t.Block, strings.Join(why, "\n  "), hint)
+	return nil, false, t.failed(badOpen, "%s is encrypted, and none of the methods that the block %q of the encryption names can decrypt it:\n\n  %s\n\nConfigure the key and the method that it was written with; if they have changed, in a fallback.%s", t.subject(), t.Block, strings.Join(why, "\n  "), hint)
 }
 
 // openPlain takes what is not encrypted, where that may be.
@@ -214,12 +231,22 @@ func (t *Target) openPlain(data []byte) ([]byte, bool, error) {
 	switch {
 	case t == nil || !t.Encrypts():
 		return data, false, nil
+	case bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) && !json.Valid(data):
+		return nil, false, failed(badOpen, "%s is damaged: it is not whole, or was changed after it was written. What is left of it is no JSON, as encrypted files and states are. Take it from a backup.", t.subject())
 	case slices.ContainsFunc(t.Read, func(c *Cipher) bool { return c.Method == nil }):
 		return data, true, nil
 	case t.Enforced:
-		return nil, false, failed(badOpen, "%s is not encrypted, and the block %q of the encryption says enforced = true: what is not encrypted is neither written nor read. If it may be taken this once, set enforced = false and add a fallback with the method \"unencrypted\", apply, and take both back.", t.subject(), t.Block)
+		return nil, false, t.failed(badOpen, "%s is not encrypted, and the block %q of the encryption says enforced = true: what is not encrypted is neither written nor read. If it may be taken this once, set enforced = false and add a fallback with the method \"unencrypted\"; take both back afterwards.", t.subject(), t.Block)
 	}
-	return nil, false, failed(badOpen, "%s is not encrypted, and the configuration says that it is. If it is from before encryption was configured, add to the encryption block:\n\n  method \"unencrypted\" \"migrate\" {}\n\nand to its block %q:\n\n  fallback {\n    method = method.unencrypted.migrate\n  }\n\nApply once, which writes it encrypted, and remove both.", t.subject(), t.Block)
+	why, then := "If it is from before encryption was configured, add", "Apply once, which writes it encrypted, and remove both."
+	switch t.Block {
+	case "state":
+	case "plan":
+		return nil, false, t.failed(badOpen, "%s is not encrypted, and the configuration says that it is. Make a new plan.", t.subject())
+	default:
+		why, then = "Encrypt it where it is written, or, to read it as it is, add", "Where it is encrypted, remove both."
+	}
+	return nil, false, t.failed(badOpen, "%s is not encrypted, and the configuration says that it is. %s to the encryption block:\n\n  method \"unencrypted\" \"migrate\" {}\n\nand to its block %q:\n\n  fallback {\n    method = method.unencrypted.migrate\n  }\n\n%s", t.subject(), why, t.Block, then)
 }
 
 // subject is what a target is for, at the beginning of a sentence.

@@ -89,6 +89,9 @@ func (h *header) seal() {
 	h.digest = string(store.Digest(append(b, h.sum.Bytes()...)))
 }
 
+// damaged begins the version of a state whose rows are others than those that were written.
+const damaged = "damaged-"
+
 func (h *header) version() store.Version {
 	if h.number == 0 || !bytes.HasPrefix(h.place, []byte(inRows)) {
 		return ""
@@ -195,7 +198,10 @@ func (s *rowStore) read(ctx context.Context, of selected) ([]byte, header, error
 		got.document = out.Bytes()
 	}
 	if got.seal(); of.part == nil && got.digest != h.digest {
-		return nil, h, fmt.Errorf("the rows of workspace %q with the serial %d do not make the state that was written: they were changed by another program, or a part of them is gone", of.workspace, h.Serial)
+		return nil, h, &store.DamagedError{
+			Err:     fmt.Errorf("the rows of workspace %q with the serial %d do not make the state that was written: they were changed by another program, or a part of them is gone", of.workspace, h.Serial),
+			Version: damaged + h.version(),
+		}
 	}
 	return out.Bytes(), h, nil
 }

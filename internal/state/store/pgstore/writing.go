@@ -33,6 +33,7 @@ type writing struct {
 	replaces  store.Version // instead of what rows have: a document, of that digest
 
 	head  rows.Head
+	anew  bool // no row of what there is may stay
 	whole bool // the document is kept as it is, and has no rows
 	found [len(rows.Tables)]map[rows.Digest]bool
 	sums  map[string]rows.Sum // of what is written, by resource, and by the name of the stamp of an output
@@ -53,6 +54,7 @@ func (s *rowStore) put(ctx context.Context, w writing) (store.Version, error) {
 		w.split()
 	}
 	w.who = s.writer(w.workspace)
+	w.prev, w.anew = cutDamaged(w.prev)
 	for n := 1; ; n++ {
 		v, err := s.write(ctx, &w)
 		if !code(err, "40001", "40P01", "23505") {
@@ -63,6 +65,12 @@ func (s *rowStore) put(ctx context.Context, w writing) (store.Version, error) {
 		}
 		time.Sleep(rand.N(time.Duration(n) * 10 * time.Millisecond))
 	}
+}
+
+// cutDamaged takes apart the version of a store.DamagedError.
+func cutDamaged(v store.Version) (store.Version, bool) {
+	rest, is := strings.CutPrefix(string(v), damaged)
+	return store.Version(rest), is
 }
 
 // writer is who writes: who has the lock, or else the user of this process.
@@ -221,7 +229,7 @@ func (s *rowStore) next(w *writing, now *present) *following {
 		for k, has := range w.found {
 			n.fresh[k] = map[rows.Digest]bool{}
 			for d := range has {
-				if _, there := now.rows[k][d]; !there {
+				if _, there := now.rows[k][d]; !there || w.anew {
 					n.fresh[k][d] = true
 				}
 				if w.part == nil || !now.has(k, d) {
@@ -229,7 +237,7 @@ func (s *rowStore) next(w *writing, now *present) *following {
 				}
 			}
 			for d, id := range now.rows[k] {
-				if has[d] {
+				if has[d] && !w.anew {
 					continue
 				}
 				n.ended[k] = append(n.ended[k], id)

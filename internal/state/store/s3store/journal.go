@@ -144,7 +144,19 @@ func (j *journaling) Lost(ctx context.Context, workspace string) ([]store.LostJo
 	if err != nil {
 		return nil, err
 	}
-	own := j.own(workspace)
+	own, holder := j.own(workspace), ""
+	for _, l := range j.lockers() {
+		if own != nil || len(all) == 0 {
+			break
+		}
+		held, err := l.read(ctx, workspace)
+		if err != nil {
+			return nil, err
+		}
+		if refused := lockError(held, nil); refused.Held != nil {
+			holder = refused.Held.ID
+		}
+	}
 	var out []store.LostJournal
 	for _, p := range all {
 		if own != nil && p.run == own.id {
@@ -155,7 +167,7 @@ func (j *journaling) Lost(ctx context.Context, workspace string) ([]store.LostJo
 			return nil, err
 		}
 		if n := len(out); n == 0 || out[n-1].Run != p.run {
-			out = append(out, store.LostJournal{Run: p.run})
+			out = append(out, store.LostJournal{Run: p.run, Held: p.run == holder})
 		}
 		l := &out[len(out)-1]
 		if have := int64(len(l.Data)); p.at <= have && p.at+int64(len(data)) > have {
