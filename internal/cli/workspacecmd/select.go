@@ -29,7 +29,7 @@ type selectFlags struct {
 }
 
 func runSelect(ctx context.Context, c *base.Call, f *selectFlags) int {
-	if !mayChange(c) {
+	if !mayChange(c, "select a new workspace") {
 		return c.UI.Fail()
 	}
 	env, name := project.Workspaces(c), c.Operands[0]
