@@ -144,11 +144,7 @@ func reporter(p *project.Project, f *flags) suite.Reporter {
 func prepare(ctx context.Context, p *project.Project, f *flags) (*suite.Suite, bool) {
 	p.Tests().Expect()
 	loaded := p.Load()
-	files, found := p.Tests().Read()
-	if !found && f.Tests != "tests" {
-		p.Bag.Add(diag.Warningf("Test directory does not exist", "Requested test directory %s does not exist.", f.Tests))
-	}
-	files, chosen := filtered(p, f.filter, files)
+	files, chosen := filtered(p, f.filter, p.Tests().Read())
 	if !loaded || p.Bag.HasErrors() || !chosen || !p.Tests().Load(files) {
 		return nil, false
 	}
