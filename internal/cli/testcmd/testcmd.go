@@ -68,6 +68,10 @@ func run(ctx context.Context, c *base.Call, f *flags) int {
 	if !f.NoOperands(c) {
 		return c.UI.Fail()
 	}
+	if f.atOnce < 1 {
+		c.Bag.Add(diag.Errorf("Invalid parallelism value", "The option -run-parallelism takes a positive number, and not %d.", f.atOnce))
+		return c.UI.Fail()
+	}
 	if f.cloud != "" {
 		c.Bag.Add(diag.Errorf("Remote tests are not supported", "Tests run on this machine: -cloud-run is not supported."))
 		return c.UI.Fail()
