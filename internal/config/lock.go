@@ -31,9 +31,7 @@ func ParseLocks(src []byte, filename string, l limits.Limits, bag *diag.Bag) ([]
 		return nil, false
 	}
 	content, ds := body.Content(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "provider", LabelNames: []string{"source_addr"}}}})
-	if !bag.HCL(ds) {
-		return nil, false
-	}
+	ok = bag.HCL(ds)
 	var locks []Lock
 	seen := map[addr.Provider]bool{}
 	for _, b := range content.Blocks {
@@ -60,24 +58,50 @@ func parseLock(b *hcl.Block, bag *diag.Bag) (Lock, bool) {
 	content, ds := b.Body.Content(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{
 		{Name: "version", Required: true}, {Name: "constraints"}, {Name: "hashes"},
 	}})
-	if !bag.HCL(ds) {
+	ok := bag.HCL(ds)
+	ok = lockString(content, "version", &l.Version, bag) && ok
+	ok = lockString(content, "constraints", &l.Constraints, bag) && ok
+	if a := content.Attributes["hashes"]; a != nil {
+		ok = l.hashes(a, bag) && ok
+	}
+	refuse := func(name, text string) {
+		bag.Add(diag.Errorf("Invalid lock file", "%s", text).At(content.Attributes[name].Expr.Range()))
+		ok = false
+	}
+	if !ok {
 		return l, false
 	}
-	ok := lockString(content, "version", &l.Version, bag) && lockString(content, "constraints", &l.Constraints, bag)
-	if a := content.Attributes["hashes"]; a != nil {
-		v, ds := a.Expr.Value(nil)
-		if !bag.HCL(ds) {
-			return l, false
-		}
-		for _, h := range v.AsValueSlice() {
-			if h.IsNull() || h.Type() != cty.String {
-				bag.Add(diag.Errorf("Invalid provider hash", "Each hash must be a string.").At(a.Range))
-				return l, false
-			}
-			l.Hashes = append(l.Hashes, h.AsString())
-		}
+	switch v, err := versions.ParseVersion(l.Version); {
+	case err != nil:
+		refuse("version", fmt.Sprintf("%q is no version: %s.", l.Version, err))
+	case v.String() != l.Version:
+		refuse("version", fmt.Sprintf("A locked version is written out in full, here %q.", v))
+	}
+	if _, err := constraints.ParseRubyStyleMulti(l.Constraints); err != nil {
+		refuse("constraints", fmt.Sprintf("%q is no constraint on versions: %s.", l.Constraints, err))
 	}
 	return l, ok
+}
+
+// hashes takes the checksums of a package in: "h1:…", "zh:…".
+func (l *Lock) hashes(a *hcl.Attribute, bag *diag.Bag) bool {
+	list, ds := hcl.ExprList(a.Expr)
+	if ds.HasErrors() {
+		bag.Add(diag.Errorf("Invalid provider hash", "The hashes are a list: [\"h1:…\", \"zh:…\"].").At(a.Expr.Range()))
+		return false
+	}
+	for _, e := range list {
+		v, ds := e.Value(nil)
+		if !bag.HCL(ds) {
+			return false
+		}
+		if v.IsNull() || v.Type() != cty.String || strings.Index(v.AsString(), ":") < 1 {
+			bag.Add(diag.Errorf("Invalid provider hash", "Each hash must be a string that begins with its kind and a colon, such as \"h1:…\".").At(e.Range()))
+			return false
+		}
+		l.Hashes = append(l.Hashes, v.AsString())
+	}
+	return true
 }
 
 func lockString(c *hcl.BodyContent, name string, to *string, bag *diag.Bag) bool {
@@ -90,7 +114,7 @@ func lockString(c *hcl.BodyContent, name string, to *string, bag *diag.Bag) bool
 		return false
 	}
 	if v.IsNull() || v.Type() != cty.String {
-		bag.Add(diag.Errorf("Invalid lock file", "The argument %q must be a string.", name).At(a.Range))
+		bag.Add(diag.Errorf("Invalid lock file", "The argument %q must be a string.", name).At(a.Expr.Range()))
 		return false
 	}
 	*to = v.AsString()

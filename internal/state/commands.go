@@ -41,7 +41,11 @@ func (s *Snapshot) Remove(targets []addr.Target, bag *diag.Bag) (*Snapshot, []ad
 		}
 	}
 	if len(gone) == 0 {
-		bag.Add(diag.Errorf("Invalid target address", "No matching objects found. To view the available instances, use \"lethe state list\". Please modify the address to reference a specific instance."))
+		near := ""
+		for _, t := range targets {
+			near = cmp.Or(near, s.Near(t))
+		}
+		bag.Add(diag.Errorf("Invalid target address", "No matching objects found. To view the available instances, use \"lethe state list\". Please modify the address to reference a specific instance.%s", near))
 		return nil, nil, false
 	}
 	e := s.Edit()
@@ -94,7 +98,7 @@ func (s *Snapshot) missing(i addr.Instance) diag.Diagnostic {
 			return diag.Errorf(title, "Resource instance %s is currently part-way through a create_before_destroy replacement action. Run \"apply\" to complete its replacement before tainting it.", i)
 		}
 	}
-	return diag.Errorf(title, "There is no resource instance in the state with the address %s. If the resource configuration has just been added, you must run \"lethe apply\" once to create the corresponding instance(s) before they can be tainted.", i)
+	return diag.Errorf(title, "There is no resource instance in the state with the address %s. If the resource configuration has just been added, you must run \"lethe apply\" once to create the corresponding instance(s) before they can be tainted.%s", i, s.NearInstance(i))
 }
 
 // ReplaceProvider gives every resource of provider from to provider to, and says which those

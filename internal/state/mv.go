@@ -66,21 +66,13 @@ func (m *relocation) refuse(title string, from, to addr.Target, why string) bool
 }
 
 func (m *relocation) nothing(from addr.Target) bool {
-	m.bag.Add(diag.Errorf("Invalid source address", "Cannot move %s: does not match anything in the current state.", targetText(from)))
+	m.bag.Add(diag.Errorf("Invalid source address", "Cannot move %s: does not match anything in the current state.%s", targetText(from), m.from.Near(from)))
 	return false
 }
 
 func (m *relocation) taken(to, what string) bool {
 	m.bag.Add(diag.Errorf("Invalid target address", "Cannot move to %s: there is already a %s at that address in the current state.", to, what))
 	return false
-}
-
-// targetText is a target as written, keys left out staying out.
-func targetText(t addr.Target) string {
-	if t.Mode == 0 {
-		return t.AsModule().String()
-	}
-	return t.AsInstance().String()
 }
 
 // resource moves a resource or an instance.

@@ -7,7 +7,7 @@
 // run is never decoded. Marks are paths beside the value (invariant I4); nothing ephemeral has a
 // place here at all.
 //
-// Files stand in layers, each above those that it uses: commands.go, mv.go, move.go, object.go, edit.go; read.go, read4.go
+// Files stand in layers, each above those that it uses: commands.go, mv.go, near.go, move.go, object.go, edit.go; read.go, read4.go
 // and write.go; paths.go, outputs.go, checks.go, writer.go, reader.go; closure.go, snapshot.go, state.go.
 //
 // Below this room: state/store holds bytes under a lock, state/journal makes each change durable

@@ -14,6 +14,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/mock"
 	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -22,6 +23,7 @@ import (
 type evaluation struct {
 	x      *execution
 	run    *Run
+	tree   *config.Tree // what the run tests
 	static func() *frame.StaticFrame
 	bag    *diag.Bag
 	ok     bool
@@ -39,7 +41,7 @@ func (e *evaluation) object(values testfile.Expression, mode addr.Mode, what str
 		return cty.NilVal
 	}
 	refs := testfile.RefsOf(values)
-	if !e.x.known(refs, e.run, e.bag) {
+	if !outside(refs, e.bag) || !e.x.known(refs, e.run, e.bag) {
 		e.ok = false
 		return cty.NilVal
 	}
@@ -60,14 +62,15 @@ func (e *evaluation) object(values testfile.Expression, mode addr.Mode, what str
 }
 
 // modules evaluates the outputs of modules that are overridden.
-func (e *evaluation) modules(tree *config.Tree) (out []replaced) {
+func (e *evaluation) modules() (out []replaced) {
 	for _, o := range slices.Concat(e.run.Overrides, e.x.file.Overrides) {
-		if o.Mode != 0 || !called(tree, o.Target.Module()) {
+		if o.Mode != 0 || !called(e.tree, o.Target.Module()) {
 			continue
 		}
 		r := replaced{target: o.Target}
 		if given := e.object(o.Values, 0, "the outputs of "+o.Target.String()); given != cty.NilVal {
 			r.outputs = given.AsValueMap()
+			e.spare(o, given, slices.Collect(maps.Keys(node(e.tree, o.Target.Module()).Module.Outputs)), "The module %s has no output %q")
 		}
 		out = append(out, r)
 	}
@@ -97,11 +100,32 @@ func outputsOf(list []replaced) func(addr.ModuleInstance) (map[string]cty.Value,
 	}
 }
 
-// called reports whether a module is in a configuration.
-func called(tree *config.Tree, path addr.Module) bool {
-	found := false
-	tree.Root.Walk(func(n *config.Node) { found = found || n.Path == path && n.Parent != nil })
+// node finds a module in a configuration, nil if it is not there.
+func node(tree *config.Tree, path addr.Module) (found *config.Node) {
+	tree.Root.Walk(func(n *config.Node) {
+		if n.Path == path {
+			found = n
+		}
+	})
 	return found
+}
+
+// called reports whether a module is called in a configuration.
+func called(tree *config.Tree, path addr.Module) bool {
+	return !path.IsRoot() && node(tree, path) != nil
+}
+
+// spare warns of values of an override that are the answer to nothing, since there is no such name; with the first run
+// that has it.
+func (e *evaluation) spare(o *testfile.Override, given cty.Value, names []string, text string) {
+	if !slices.Contains(e.run.Overrides, o) && e.run != e.x.file.Runs[0] {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(given.Type().AttributeTypes())) {
+		if !slices.Contains(names, name) {
+			e.bag.Add(diag.Warningf("Invalid mocked values", text+": what is given for it is the answer to nothing.%s", o.Target, name, diag.DidYouMean(name, names)).At(o.Range))
+		}
+	}
 }
 
 // sorted puts what names single instances before what names all of them, and leaves the order as it is otherwise (what a
@@ -125,7 +149,7 @@ func keys(t addr.Target) int {
 
 // targets warns of overrides of what is not there: those of a run in the configuration that it tests, the others, with the
 // first run of their file, in those of all runs.
-func (e *evaluation) targets(tree *config.Tree) {
+func (e *evaluation) targets() {
 	warn := func(list []*testfile.Override, trees ...*config.Tree) {
 		for _, o := range list {
 			if !slices.ContainsFunc(trees, func(t *config.Tree) bool { return has(t, o) }) {
@@ -133,7 +157,7 @@ func (e *evaluation) targets(tree *config.Tree) {
 			}
 		}
 	}
-	warn(e.run.Overrides, tree)
+	warn(e.run.Overrides, e.tree)
 	if e.run != e.x.file.Runs[0] {
 		return
 	}
@@ -171,13 +195,13 @@ func has(tree *config.Tree, o *testfile.Override) bool {
 }
 
 // doubles evaluates what answers in the place of providers.
-func (e *evaluation) doubles(v *variant, tree *config.Tree) *doubles {
+func (e *evaluation) doubles(v *variant) *doubles {
 	d := &doubles{mocks: map[addr.ProviderConfig]*mocked{}, leases: &leaseLog{now: e.x.suite.Now, of: map[addr.Instance]*leaseRecord{}}}
 	for name, m := range v.mocks {
-		p := tree.Root.Provider(name.Local)
+		p := e.tree.Root.Provider(name.Local)
 		d.mocks[addr.ProviderConfig{Provider: p, Alias: name.Alias}] = e.mocked(m, p)
 	}
-	e.targets(tree)
+	e.targets()
 	d.overrides = e.overrides(slices.Concat(e.run.Overrides, e.x.file.Overrides), testfile.DuringApply)
 	for _, m := range d.mocks {
 		m.overrides = sorted(slices.Concat(d.overrides, m.overrides), override.of)
@@ -218,20 +242,49 @@ func (e *evaluation) unknown(d *testfile.Default, given cty.Value, schemas *prov
 		e.bag.Add(diag.Warningf("Invalid mocked values", "The provider has no %s type %q, so that these values are the answer to nothing.%s", d.Mode.Block(), d.Type, diag.DidYouMean(d.Type, schemas.Types(d.Mode))).At(d.Range))
 		return
 	}
-	var names []string
+	if given == cty.NilVal {
+		return
+	}
+	names := namesOf(s)
+	for _, name := range slices.Sorted(maps.Keys(given.Type().AttributeTypes())) {
+		if !slices.Contains(names, name) {
+			e.bag.Add(diag.Warningf("Invalid mocked values", "The type %q has no attribute %q: what is given for it is the answer to nothing.%s", d.Type, name, diag.DidYouMean(name, names)).At(d.Range))
+		}
+	}
+}
+
+// namesOf are those of the attributes and blocks of a schema.
+func namesOf(s *schema.Schema) (names []string) {
 	for _, a := range s.Attrs {
 		names = append(names, a.Name)
 	}
 	for _, b := range s.Blocks {
 		names = append(names, b.Name)
 	}
-	if given == cty.NilVal {
+	return names
+}
+
+// attributes warns of values of an override that the type of the resource has no attributes for.
+func (e *evaluation) attributes(o *testfile.Override, given cty.Value) {
+	r := o.Target.Resource()
+	n := node(e.tree, r.Module)
+	if given == cty.NilVal || n == nil {
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(given.Type().AttributeTypes())) {
-		if !slices.Contains(names, name) {
-			e.bag.Add(diag.Warningf("Invalid mocked values", "The type %q has no attribute %q: what is given for it is the answer to nothing.%s", d.Type, name, diag.DidYouMean(name, names)).At(d.Range))
-		}
+	of := n.Module.Resources[config.Name{Mode: r.Mode, Type: r.Type, Name: r.Name}]
+	if of == nil {
+		return
+	}
+	p, err := e.x.suite.Engine.Pool.Idle(context.Background(), n.Provider(of.LocalProvider().Local))
+	if err != nil {
+		return // who uses it says so
+	}
+	schemas, _ := p.Schemas(context.Background())
+	if schemas == nil {
+		return
+	}
+	if s, err := schemas.Type(r.Mode, r.Type); s != nil && err == nil {
+		e.spare(o, given, namesOf(s), "The resource %s has no attribute %q")
 	}
 }
 
@@ -249,9 +302,9 @@ func (e *evaluation) overrides(list []*testfile.Override, around testfile.During
 		if o.Mode == 0 {
 			continue
 		}
-		out = append(out, override{o.Mode, o.Target, mock.Answer{
-			Given: e.object(o.Values, o.Mode, "the values of "+o.Target.String()), Known: known(o.During, around), At: o.Range,
-		}})
+		given := e.object(o.Values, o.Mode, "the values of "+o.Target.String())
+		e.attributes(o, given)
+		out = append(out, override{o.Mode, o.Target, mock.Answer{Given: given, Known: known(o.During, around), At: o.Range}})
 	}
 	return out
 }

@@ -41,9 +41,9 @@ func (x *execution) prepare(ctx context.Context, r *Run, bag *diag.Bag) (*prepar
 	if !ok || !x.known(r.AssertRefs(), r, bag) || !x.providers(changed, root, r, bag) {
 		return nil, false
 	}
-	e := &evaluation{x: x, run: r, static: sync.OnceValue(func() *frame.StaticFrame { return x.static(given, root) }), bag: bag, ok: true}
-	modules := e.modules(tree)
-	d := e.doubles(changed, tree)
+	e := &evaluation{x: x, run: r, tree: tree, static: sync.OnceValue(func() *frame.StaticFrame { return x.static(given, root) }), bag: bag, ok: true}
+	modules := e.modules()
+	d := e.doubles(changed)
 	if !e.ok {
 		return nil, false
 	}
@@ -66,7 +66,7 @@ func (x *execution) do(ctx context.Context, r *Run, v *verdict, bag *diag.Bag) {
 	if !ok {
 		return
 	}
-	v.given = p.how.options.Variables
+	v.given, v.module = p.how.options.Variables, p.how.program.Tree().Root.Module
 	k, ok := x.state(ctx, p.key, r, bag)
 	if !ok {
 		return

@@ -75,7 +75,7 @@ func (x *execution) add(given map[string]frame.Given, values map[string]*testfil
 			continue
 		}
 		refs := testfile.RefsOf(v.Expr)
-		if !x.known(refs, r, bag) || !x.set(refs, before, m, bag) || !r.settled(testfile.OutputsOf(v.Expr), bag) {
+		if !outside(refs, bag) || !x.known(refs, r, bag) || !x.set(refs, before, m, bag) || !r.settled(testfile.OutputsOf(v.Expr), bag) {
 			ok = false
 			continue
 		}
@@ -143,6 +143,19 @@ func (x *execution) known(refs testfile.Refs, r *Run, bag *diag.Bag) bool {
 			continue
 		}
 		bag.Add(diag.Errorf("Reference to unknown run block", "The run block %q does not exist within this test file. You can use outputs of the runs that come before in the same file.", name).At(at))
+	}
+	return ok
+}
+
+// outside refuses references to what is known in a run alone, of values that it begins with.
+func outside(refs testfile.Refs, bag *diag.Bag) bool {
+	ok := true
+	for ref, at := range refs {
+		if ref.Name == "" || slices.Contains([]string{"var", "run", "path", "terraform"}, ref.Root) {
+			continue
+		}
+		ok = false
+		bag.Add(diag.Errorf("Invalid reference", "Values that a run begins with can use variables, paths and outputs of earlier runs, such as run.NAME.OUTPUT: %s.%s has no value before the run.", ref.Root, ref.Name).At(at))
 	}
 	return ok
 }

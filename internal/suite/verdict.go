@@ -1,10 +1,12 @@
 package suite
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/config/testfile"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -19,6 +21,7 @@ type verdict struct {
 	run     *Run
 	applied bool                   // the apply was begun
 	given   map[string]frame.Given // to the variables
+	module  *config.Module         // under test; nil where the run did not come so far
 }
 
 // judge evaluates what has to be true.
@@ -96,10 +99,34 @@ func (v *verdict) close(bag *diag.Bag) {
 	}
 	for _, e := range r.Expected {
 		if r.Status != Error && !met[e.Text] {
-			r.Diags = append(r.Diags, diag.Errorf("Missing expected failure", "The checkable object, %s, was expected to report an error but did not.", e.Text).At(e.Range))
+			r.Diags = append(r.Diags, diag.Errorf("Missing expected failure", "The checkable object, %s, was expected to report an error but did not.%s", e.Text, v.undeclared(e)).At(e.Range))
 			r.Status = Fail
 		}
 	}
+}
+
+// undeclared says that the module has not what was to fail, if that is so.
+func (v *verdict) undeclared(e config.Reference) string {
+	if v.module == nil {
+		return ""
+	}
+	var names []string
+	for _, list := range []struct {
+		prefix string
+		names  iter.Seq[string]
+	}{{"var.", maps.Keys(v.module.Variables)}, {"output.", maps.Keys(v.module.Outputs)}, {"check.", maps.Keys(v.module.Checks)}} {
+		for name := range list.names {
+			names = append(names, list.prefix+name)
+		}
+	}
+	for name := range v.module.Resources {
+		names = append(names, name.In(addr.Module{}).String())
+	}
+	name, _, _ := strings.Cut(e.Text, "[")
+	if slices.Contains(names, name) {
+		return ""
+	}
+	return " The module under test declares no such object." + diag.DidYouMean(name, names)
 }
 
 // expects gives what a run expected to fail that a diagnostic says has failed, "" if it is something else.

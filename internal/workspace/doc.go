@@ -109,14 +109,20 @@ const Variable = "TF_WORKSPACE"
 // Selected is the name of the workspace that commands work with: of the environment, or of the file
 // that Select wrote.
 func (e *Env) Selected() string {
+	name, _ := e.selected()
+	return name
+}
+
+// selected also says by what the workspace is selected, "" for the one that is selected by nothing.
+func (e *Env) selected() (name, by string) {
 	if w := e.Getenv(Variable); w != "" {
-		return w
+		return w, "the environment variable " + Variable
 	}
 	text, err := os.ReadFile(e.selection())
 	if w := strings.TrimSpace(string(text)); err == nil && w != "" {
-		return w
+		return w, "the file " + e.selection() + ", which \"lethe workspace select\" writes"
 	}
-	return store.Default
+	return store.Default, ""
 }
 
 // Select makes a workspace the one that later commands work with.
@@ -137,6 +143,10 @@ func (e *Env) CheckName(name string) bool {
 	if store.CheckName(name) == nil {
 		return true
 	}
-	e.Bag.Add(diag.Errorf("Invalid workspace name", "The workspace name %q is not allowed. The name must contain only URL safe characters, and no path separators.", name))
+	origin := ""
+	if selected, by := e.selected(); name == selected && by != "" {
+		origin = " It comes from " + by + "."
+	}
+	e.Bag.Add(diag.Errorf("Invalid workspace name", "The workspace name %q is not allowed. The name must contain only URL safe characters, and no path separators.%s", name, origin))
 	return false
 }

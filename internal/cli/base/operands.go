@@ -56,8 +56,3 @@ func (l *List) Set(s string) error { *l = append(*l, s); return nil }
 func (c *Call) RemoteFlag() {
 	c.Flags.Bool("ignore-remote-version", false, "Accepted for compatibility.")
 }
-
-// TestsFlag registers a flag that says nothing here.
-func (c *Call) TestsFlag() {
-	c.Flags.String("test-directory", "tests", "Accepted for compatibility: the `directory` of test files.")
-}

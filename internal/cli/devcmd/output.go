@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
@@ -77,7 +79,7 @@ func rawFits(c *base.Call) bool {
 func oneOutput(c *base.Call, outputs map[string]state.Output, name string, o view.Options) int {
 	out, ok := outputs[name]
 	if !ok {
-		c.Bag.Add(diag.Errorf(fmt.Sprintf("Output %q not found", name), "The output variable requested could not be found in the state file. If you recently added this to your configuration, be sure to run `lethe apply`, since the state won't be updated with new output variables until that command is run."))
+		c.Bag.Add(diag.Errorf(fmt.Sprintf("Output %q not found", name), "The output variable requested could not be found in the state file. If you recently added this to your configuration, be sure to run `lethe apply`, since the state won't be updated with new output variables until that command is run.%s", diag.DidYouMean(name, slices.Collect(maps.Keys(outputs)))))
 		return c.UI.Fail()
 	}
 	alone, err := c.Document(func(w io.Writer) error { return view.OutputJSON(w, out) })

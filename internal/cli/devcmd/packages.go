@@ -79,7 +79,7 @@ type packageFlags struct {
 
 func (f *packageFlags) flags(c *base.Call) {
 	c.Flags.Var(&f.platforms, "platform", "A `platform`, such as linux_amd64, instead of this one. May be given many times.")
-	c.TestsFlag()
+	f.TestsFlag(c)
 	f.VarFlags(c)
 }
 
@@ -93,8 +93,8 @@ type mirrorFlags struct {
 	locked bool
 }
 
-// open reads the configuration, and gives what it needs and for which platforms. What is opened is prepared first.
-func (f *packageFlags) open(c *base.Call, prepare func(*project.Project)) (*project.Project, fetch.Copies, bool) {
+// open reads the configuration, and gives what it needs and for which platforms. What is opened is prepared with load.
+func (f *packageFlags) open(c *base.Call, load func(*project.Project) bool) (*project.Project, fetch.Copies, bool) {
 	copies := fetch.Copies{Platforms: f.platforms}
 	for _, platform := range f.platforms {
 		if system, arch, ok := strings.Cut(platform, "_"); !ok || system == "" || arch == "" || strings.ContainsAny(platform, `/\ `) || strings.Contains(arch, "_") {
@@ -109,8 +109,7 @@ func (f *packageFlags) open(c *base.Call, prepare func(*project.Project)) (*proj
 	if !ok {
 		return nil, copies, false
 	}
-	prepare(p)
-	if !p.Load() {
+	if !load(p) {
 		return nil, copies, false
 	}
 	for _, n := range p.Needs() {
@@ -126,7 +125,7 @@ func runLock(ctx context.Context, c *base.Call, f *lockFlags) int {
 		c.Bag.Add(diag.Errorf("Invalid installation method options", "The -fs-mirror, -net-mirror and -oci-mirror command line options are mutually-exclusive."))
 		return c.UI.Fail()
 	}
-	p, copies, ok := f.open(c, func(*project.Project) {})
+	p, copies, ok := f.open(c, (*project.Project).Load)
 	if !ok || !only(c, &copies) {
 		return c.UI.Fail()
 	}
@@ -194,7 +193,10 @@ func runVendor(ctx context.Context, c *base.Call, f *packageFlags) int {
 		c.Bag.Add(diag.Errorf("No output directory specified", "The vendor command requires an output directory as a command-line argument."))
 		return c.UI.Fail()
 	}
-	p, copies, ok := f.open(c, func(p *project.Project) { p.InstallModules(ctx, false, c.UI.Line) })
+	p, copies, ok := f.open(c, func(p *project.Project) bool {
+		p.InstallModules(ctx, false, c.UI.Line)
+		return p.Load() && p.Tests().LoadAll()
+	})
 	if !ok {
 		return c.UI.Fail()
 	}
@@ -204,7 +206,7 @@ func runVendor(ctx context.Context, c *base.Call, f *packageFlags) int {
 		}
 	}
 	dir := c.Path(c.Operands[0])
-	err := p.Modules.WriteManifest(p.Tree.Root, func(*config.Node) {})
+	err := p.Modules.WriteManifest(p.All(), func(*config.Node) {})
 	if err == nil {
 		err = p.Modules.Vendor(filepath.Join(dir, "modules"))
 	}
@@ -233,7 +235,7 @@ func runMirror(ctx context.Context, c *base.Call, f *mirrorFlags) int {
 		c.Bag.Add(diag.Errorf("No output directory specified", "The providers mirror command requires an output directory as a command-line argument."))
 		return c.UI.Fail()
 	}
-	p, copies, ok := f.open(c, func(*project.Project) {})
+	p, copies, ok := f.open(c, (*project.Project).Load)
 	if !ok {
 		return c.UI.Fail()
 	}

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
 	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/config/testfile"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/state"
@@ -19,7 +21,7 @@ var Providers = &base.Command{
 	Name: "providers", Short: "Show the providers required for this configuration",
 	Long: "Prints out a tree of modules in the referenced configuration annotated with\ntheir provider requirements.",
 	Setup: base.Flags(func(c *base.Call, f *project.Options) {
-		c.TestsFlag()
+		f.TestsFlag(c)
 		c.DocumentFlags()
 		f.VarFlags(c)
 	}, runProviders),
@@ -37,12 +39,16 @@ func runProviders(ctx context.Context, c *base.Call, f *project.Options) int {
 	if !p.Load() || !p.RequireFiles("What a configuration requires is in its files, and there are none here.") {
 		return c.UI.Fail()
 	}
+	tests := p.Tests().Read()
+	if !p.Tests().Load(tests) {
+		return c.UI.Fail()
+	}
 	s, ok := p.ReadState(ctx)
 	hosts := p.Engine.Hosts(p.Tree, s)
-	if c.ForPrograms() && c.UI.Into(providersDocument(p, s, hosts)) {
+	if c.ForPrograms() && c.UI.Into(providersDocument(p, tests, s, hosts)) {
 		return c.UI.DoneQuiet()
 	}
-	c.UI.Print("\nProviders required by configuration:\n.\n" + drawn(providerTree(p.Tree.Root, hosts), "") + "\n")
+	c.UI.Print("\nProviders required by configuration:\n.\n" + drawn(append(providerTree(p.Tree.Root, hosts), testTree(p, tests, hosts)...), "") + "\n")
 	if ok && s.Len() > 0 {
 		c.UI.Print("Providers required by state:\n\n")
 		for _, n := range project.StateNeeds(s, nil) {
@@ -69,8 +75,25 @@ func providerTree(n *config.Node, hosts engine.Hosts) []branch {
 	return out
 }
 
+// testTree is what the modules require that runs of test files test.
+func testTree(p *project.Project, files []*testfile.File, hosts engine.Hosts) []branch {
+	var out []branch
+	for _, f := range files {
+		of := branch{text: f.Key()}
+		for _, r := range f.Runs {
+			if n := p.All().Children[testfile.Key(f, r)]; n != nil {
+				of.below = append(of.below, branch{"run." + r.Name, providerTree(n, hosts)})
+			}
+		}
+		out = append(out, of)
+	}
+	return out
+}
+
 // requirement is a provider that a module requires, or the state.
 type requirement struct {
+	Test       string `json:"test,omitempty"` // the file of the run that tests the module
+	Run        string `json:"run,omitempty"`
 	Module     string `json:"module_address,omitempty"`
 	Name       string `json:"name"` // of the provider: host/namespace/type
 	Constraint string `json:"version_constraint,omitempty"`
@@ -78,18 +101,29 @@ type requirement struct {
 
 // providersDocument is what the configuration and the state require, for programs. s is nil where there is no state that
 // can be read.
-func providersDocument(p *project.Project, s *state.Snapshot, hosts engine.Hosts) any {
+func providersDocument(p *project.Project, files []*testfile.File, s *state.Snapshot, hosts engine.Hosts) any {
 	doc := struct {
 		FormatVersion string        `json:"format_version"`
 		Configuration []requirement `json:"configuration"`
 		State         []requirement `json:"state"`
 	}{"1.0", []requirement{}, []requirement{}}
-	p.Tree.Root.Walk(func(n *config.Node) {
-		for _, local := range slices.Sorted(maps.Keys(n.Module.Required)) {
-			r := n.Module.Required[local]
-			doc.Configuration = append(doc.Configuration, requirement{n.Path.String(), hosts.Of(r.Source).String(), config.Constraint(r.Versions)})
+	add := func(top *config.Node, test, run string) {
+		top.Walk(func(n *config.Node) {
+			path := strings.TrimPrefix(strings.TrimPrefix(n.Path.String(), top.Path.String()), ".")
+			for _, local := range slices.Sorted(maps.Keys(n.Module.Required)) {
+				r := n.Module.Required[local]
+				doc.Configuration = append(doc.Configuration, requirement{test, run, path, hosts.Of(r.Source).String(), config.Constraint(r.Versions)})
+			}
+		})
+	}
+	add(p.Tree.Root, "", "")
+	for _, f := range files {
+		for _, r := range f.Runs {
+			if n := p.All().Children[testfile.Key(f, r)]; n != nil {
+				add(n, f.Name, r.Name)
+			}
 		}
-	})
+	}
 	if s != nil {
 		for _, n := range project.StateNeeds(s, nil) {
 			doc.State = append(doc.State, requirement{Name: n.Provider.String()})

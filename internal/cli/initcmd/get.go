@@ -40,7 +40,7 @@ func runGet(ctx context.Context, c *base.Call, f *getFlags) int {
 		p.Providers.Registry.Client.Offline = true
 	}
 	p.InstallModules(ctx, f.update, p.UI.Line)
-	if !p.Load() || !loadTests(p) || !initModules(p, f.update, func() {}) {
+	if !p.Load() || !p.Tests().LoadAll() || !initModules(p, f.update, func() {}) {
 		return c.UI.Fail()
 	}
 	p.Lock.SetModules(p.Modules.Locks())

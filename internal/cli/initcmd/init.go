@@ -79,7 +79,7 @@ func runInit(ctx context.Context, c *base.Call, f *initFlags) int {
 			c.UI.Line(text)
 		})
 	}
-	if !p.Load() || !loadTests(p) {
+	if !p.Load() || !p.Tests().LoadAll() {
 		return c.UI.Fail()
 	}
 	if f.backend {

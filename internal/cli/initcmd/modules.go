@@ -45,12 +45,6 @@ func (i *initialization) copyModule(ctx context.Context) bool {
 	return err == nil
 }
 
-// loadTests loads the modules of test files, which are installed with the others.
-func loadTests(p *project.Project) bool {
-	files, _ := p.Tests().Read()
-	return p.Tests().Load(files)
-}
-
 // initModules writes down which modules are where, and lists those that are new, or all of them for an
 // upgrade; title goes before.
 func initModules(p *project.Project, upgrade bool, title func()) bool {

@@ -22,6 +22,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/launch"
 	"github.com/lethe-iac/lethe/internal/provider/wire"
 	"github.com/lethe-iac/lethe/internal/shortcut"
+	"github.com/lethe-iac/lethe/internal/workspace"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -32,6 +33,9 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 		return nil, false
 	}
 	warnUnhonoured(c)
+	if w := c.Getenv(workspace.Variable); w != "" && !Workspaces(c).CheckName(w) { // before anything is done with the others
+		return nil, false
+	}
 	p := &Project{Call: c, Bag: &c.Bag, UI: c.UI, Options: o, Dir: c.Dir, Root: cmp.Or(c.Path(o.Config), c.Dir), Data: dataDir(c.Env)}
 	p.Vars = &Variables{p: p}
 	if _, err := os.Lstat(p.Data); err != nil {

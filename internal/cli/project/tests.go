@@ -2,7 +2,10 @@ package project
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"maps"
+	"os"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
@@ -12,6 +15,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
+	"github.com/lethe-iac/lethe/internal/state/disk"
 )
 
 // Tests is what tests need of a working directory: other modules than its own, as they say, and places for what they leave
@@ -65,11 +69,22 @@ func (t Tests) Collect(files []*testfile.File) (given map[string]map[string]fram
 // dirs are the directories of test files: that of the root module, and the one that is meant for them.
 func (t Tests) dirs() []string { return []string{t.p.Root, t.p.Call.Path(t.p.Options.Tests)} }
 
-// Read reads the test files; found says whether there is a directory for them.
-func (t Tests) Read() (files []*testfile.File, found bool) {
-	files, dirs := testfile.Read(t.dirs(), t.p.LoadOptions(), t.p.Call.Sources, t.p.Bag)
-	return files, dirs[1]
+// Read reads the test files. A directory for them that the user named should be there.
+func (t Tests) Read() []*testfile.File {
+	files, found := testfile.Read(t.dirs(), t.p.LoadOptions(), t.p.Call.Sources, t.p.Bag)
+	if name := t.p.Options.Tests; !found[1] && name != "tests" {
+		switch _, err := os.ReadDir(t.dirs()[1]); {
+		case errors.Is(err, fs.ErrNotExist):
+			t.p.Bag.Add(diag.Warningf("Test directory does not exist", "Requested test directory %s does not exist.", name))
+		case err != nil:
+			t.p.Bag.Add(diag.Errorf("Failed to read test directory", "Test directory %s could not be read: %s.", name, disk.Reason(err)))
+		}
+	}
+	return files
 }
+
+// LoadAll loads the modules of all test files, which are installed with the others.
+func (t Tests) LoadAll() bool { return t.Load(t.Read()) }
 
 // Load loads the modules of tests, for what concerns all modules: installing them and what they require.
 func (t Tests) Load(files []*testfile.File) bool {

@@ -45,6 +45,10 @@ func runApply(ctx context.Context, c *base.Call, f *applyFlags) int {
 		c.Bag.Add(diag.Errorf("Too many command line arguments", "Apply takes a plan file, and %q is a directory. To apply the configuration in another directory, use the global -chdir option.", c.Operands[0]))
 		return c.UI.Fail()
 	}
+	if c.View.JSON && !f.autoApprove { // a plan may take long, and would not be applied
+		c.Bag.Add(diag.Errorf("Plan file or auto-approve required", "With -json nobody is asked whether to go on. Apply a saved plan, or use the option -auto-approve."))
+		return c.UI.Fail()
+	}
 	o, ok := begin(ctx, c, &f.planFlags, "OperationTypeApply", f.unlessDestroying(noApply), true)
 	if !ok {
 		return c.UI.Fail()

@@ -7,8 +7,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
 )
 
@@ -56,7 +58,7 @@ const noImport = "An object is imported for a resource that the configuration ha
 
 func importOne(ctx context.Context, p *project.Project, to addr.Instance, id string) int {
 	if _, ok := p.Program.Resource(to.Resource()); !ok {
-		p.Bag.Add(diag.Errorf(fmt.Sprintf("resource address %q does not exist in the configuration.", to), "Before importing this resource, please create its configuration in %s. For example:\n\nresource %q %q {\n  # (resource arguments)\n}", place(to), to.Type, to.Name))
+		p.Bag.Add(undeclared(p, to))
 		return p.UI.Fail()
 	}
 	ws, ok := p.LockState(ctx, "", "import")
@@ -78,6 +80,24 @@ func importOne(ctx context.Context, p *project.Project, to addr.Instance, id str
 	p.Bag.Clear()
 	p.UI.Print("\nImport successful!\n\nThe resources that were imported are shown above. These resources are now in\nyour Lethe state and will henceforth be managed by Lethe.\n\n")
 	return p.UI.Done(base.ExitOK)
+}
+
+// undeclared says that nothing can be imported to an address, since the configuration has no such block.
+func undeclared(p *project.Project, to addr.Instance) diag.Diagnostic {
+	module, found := to.Module.Module(), false
+	var modules, resources []string
+	p.Tree.Root.Walk(func(n *config.Node) {
+		modules, found = append(modules, n.Path.String()), found || n.Path == module
+	})
+	if !found {
+		return diag.Errorf("Import to non-existent module", "%s is not defined in the configuration. Please add configuration for this module before importing into it.%s", module, diag.DidYouMean(module.String(), modules))
+	}
+	for _, d := range p.Program.Decls() {
+		if d.Kind == program.Resource && d.Resource.Mode == addr.Managed {
+			resources = append(resources, d.Resource.String())
+		}
+	}
+	return diag.Errorf(fmt.Sprintf("resource address %q does not exist in the configuration.", to), "Before importing this resource, please create its configuration in %s.%s For example:\n\nresource %q %q {\n  # (resource arguments)\n}", place(to), diag.DidYouMean(to.Resource().String(), resources), to.Type, to.Name)
 }
 
 func place(i addr.Instance) string {

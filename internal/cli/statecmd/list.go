@@ -136,7 +136,7 @@ func (f *listFlags) find(ctx context.Context, c *base.Call) (*state.Snapshot, []
 func anyMatch(s *state.Snapshot, targets []addr.Target, bag *diag.Bag) bool {
 	for _, t := range targets {
 		if len(s.Select(t)) == 0 {
-			bag.Add(diag.Errorf("Unknown resource", "There is no object with the address %s in the state.", t))
+			bag.Add(diag.Errorf("Unknown resource", "There is no object with the address %s in the state.%s", t, s.Near(t)))
 			return false
 		}
 	}

@@ -3,6 +3,7 @@ package statecmd
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
@@ -33,21 +34,26 @@ type replaceFlags struct {
 }
 
 func runReplaceProvider(ctx context.Context, c *base.Call, f *replaceFlags) int {
-	from, err1 := addr.ParseProvider(c.Operands[0])
-	to, err2 := addr.ParseProvider(c.Operands[1])
-	for _, err := range []error{err1, err2} {
-		if err != nil {
-			c.Bag.Add(diag.Errorf("Invalid provider source address", "%s.", err))
-			return c.UI.Fail()
+	var from, to addr.Provider
+	for i, p := range []*addr.Provider{&from, &to} {
+		var err error
+		if *p, err = addr.ParseProvider(c.Operands[i]); err != nil {
+			c.Bag.Add(diag.Errorf("Invalid provider source address", "%q is no source address: %s.", c.Operands[i], err))
 		}
 	}
+	if c.Bag.HasErrors() {
+		return c.UI.Fail()
+	}
 	return change(ctx, c, &f.Options, "state-replace-provider", func(s *state.Snapshot) (*state.Snapshot, bool) {
+		if strings.Count(c.Operands[1], "/") < 2 {
+			to = hosted(c, s, from, to)
+		}
 		next, changed := s.ReplaceProvider(from, to)
 		if len(changed) == 0 {
 			c.UI.Print("No matching resources found.\n")
 			return nil, false
 		}
-		c.UI.Print(fmt.Sprintf("Lethe will perform the following actions:\n\n  ~ Updating provider:\n    - %s\n    + %s\n\nChanging %d resources:\n\n", from, to, len(changed)))
+		c.UI.Print(fmt.Sprintf("Lethe will perform the following actions:\n\n  ~ Updating provider:\n    - %s\n    + %s\n\nChanging %d resources:\n\n", s.Resource(changed[0]).Provider.Provider, to, len(changed)))
 		for _, r := range changed {
 			c.UI.Print("  " + r.String() + "\n")
 		}
@@ -57,4 +63,17 @@ func runReplaceProvider(ctx context.Context, c *base.Call, f *replaceFlags) int 
 		c.UI.Print(fmt.Sprintf("\nSuccessfully replaced provider for %d resources.\n", len(changed)))
 		return next, true
 	})
+}
+
+// hosted is a provider that the user named without a host under that of the state, as the objects of an apply get it,
+// or of the name by which the program was called. Where the providers differ in nothing else, the host is what is to
+// be replaced.
+func hosted(c *base.Call, s *state.Snapshot, from, to addr.Provider) addr.Provider {
+	if from.Canon() != to.Canon() {
+		if p, ok := s.HostFor(to); ok {
+			return p
+		}
+	}
+	to.Host = c.Registry()
+	return to
 }

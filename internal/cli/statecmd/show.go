@@ -31,12 +31,12 @@ func runShow(ctx context.Context, c *base.Call, f *project.Options) int {
 	}
 	i, err := addr.ParseInstance(c.Operands[0])
 	if err != nil {
-		c.Bag.Add(diag.Errorf("Error parsing instance address", "%s", err))
+		c.Bag.Add(diag.Errorf("Error parsing instance address", "%s.", err))
 		return c.UI.Fail()
 	}
 	e := s.Get(i.Current())
 	if e == nil {
-		c.Bag.Add(diag.Errorf("No instance found for the given address!", "This command requires that the address references one specific instance. To view the available instances, use \"lethe state list\". Please modify the address to reference a specific instance."))
+		c.Bag.Add(diag.Errorf("No instance found for the given address!", "This command requires that the address references one specific instance. To view the available instances, use \"lethe state list\". Please modify the address to reference a specific instance.%s", s.NearInstance(i)))
 		return c.UI.Fail()
 	}
 	if c.View.JSON {

@@ -68,6 +68,10 @@ func run(ctx context.Context, c *base.Call, f *flags) int {
 	if !f.NoOperands(c) {
 		return c.UI.Fail()
 	}
+	if f.atOnce < 1 {
+		c.Bag.Add(diag.Errorf("Invalid parallelism value", "The option -run-parallelism takes a positive number, and not %d.", f.atOnce))
+		return c.UI.Fail()
+	}
 	if f.cloud != "" {
 		c.Bag.Add(diag.Errorf("Remote tests are not supported", "Tests run on this machine: -cloud-run is not supported."))
 		return c.UI.Fail()
@@ -144,11 +148,7 @@ func reporter(p *project.Project, f *flags) suite.Reporter {
 func prepare(ctx context.Context, p *project.Project, f *flags) (*suite.Suite, bool) {
 	p.Tests().Expect()
 	loaded := p.Load()
-	files, found := p.Tests().Read()
-	if !found && f.Tests != "tests" {
-		p.Bag.Add(diag.Warningf("Test directory does not exist", "Requested test directory %s does not exist.", f.Tests))
-	}
-	files, chosen := filtered(p, f.filter, files)
+	files, chosen := filtered(p, f.filter, p.Tests().Read())
 	if !loaded || p.Bag.HasErrors() || !chosen || !p.Tests().Load(files) {
 		return nil, false
 	}

@@ -40,7 +40,7 @@ func runDelete(ctx context.Context, c *base.Call, f *deleteFlags) int {
 	}
 	switch {
 	case !slices.Contains(names, name):
-		c.Bag.Add(diag.Errorf(fmt.Sprintf("Workspace %q doesn't exist.", name), "There is nothing to delete."))
+		c.Bag.Add(diag.Errorf(fmt.Sprintf("Workspace %q doesn't exist.", name), "There is nothing to delete.%s", diag.DidYouMean(name, names)))
 	case name == store.Default:
 		c.Bag.Add(diag.Errorf("Cannot delete the default workspace", "The default workspace always exists."))
 	case name == project.Workspaces(c).Selected():

@@ -48,7 +48,7 @@ func runForceUnlock(ctx context.Context, c *base.Call, f *unlockFlags) int {
 		return c.UI.Fail()
 	}
 	if err := breaker.Break(ctx, project.Workspaces(c).Selected(), c.Operands[0]); err != nil {
-		c.Bag.Add(diag.Errorf("Failed to unlock state", "Nothing was unlocked: %s", err))
+		c.Bag.Add(diag.Errorf("Failed to unlock state", "Nothing was unlocked: %s.", err))
 		return c.UI.Fail()
 	}
 	c.UI.Print("Lethe state has been successfully unlocked!\n\nThe state has been unlocked, and Lethe commands should now be able to\nobtain a new lock on the remote state.\n")

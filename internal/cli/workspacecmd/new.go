@@ -9,6 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/project"
 	"github.com/lethe-iac/lethe/internal/cli/statecmd"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
 // New is `workspace new`.
@@ -28,10 +29,10 @@ var New = &base.Command{
 type newFlags struct{ project.Options }
 
 func runNew(ctx context.Context, c *base.Call, f *newFlags) int {
-	if !mayChange(c) {
+	name := c.Operands[0]
+	if c.Getenv(workspace.Variable) != name && !mayChange(c, "create a workspace of another name") {
 		return c.UI.Fail()
 	}
-	name := c.Operands[0]
 	if !project.Workspaces(c).CheckName(name) {
 		return c.UI.Fail()
 	}

@@ -29,7 +29,7 @@ type selectFlags struct {
 }
 
 func runSelect(ctx context.Context, c *base.Call, f *selectFlags) int {
-	if !mayChange(c) {
+	if !mayChange(c, "select a new workspace") {
 		return c.UI.Fail()
 	}
 	env, name := project.Workspaces(c), c.Operands[0]
@@ -45,7 +45,7 @@ func runSelect(ctx context.Context, c *base.Call, f *selectFlags) int {
 	}
 	if !slices.Contains(names, name) {
 		if !f.orCreate {
-			c.Bag.Add(diag.Errorf(fmt.Sprintf("Workspace %q doesn't exist.", name), "You can create this workspace with the \"new\" subcommand \nor include the \"-or-create\" flag with the \"select\" subcommand."))
+			c.Bag.Add(diag.Errorf(fmt.Sprintf("Workspace %q doesn't exist.", name), "You can create this workspace with the \"new\" subcommand \nor include the \"-or-create\" flag with the \"select\" subcommand.%s", diag.DidYouMean(name, names)))
 			return c.UI.Fail()
 		}
 		if !create(ctx, p, name, empty()) || !choose(c, name) {

@@ -36,12 +36,12 @@ func Names(c *base.Call) []string {
 	return names
 }
 
-// mayChange refuses to select a workspace that the environment overrides.
-func mayChange(c *base.Call) bool {
+// mayChange refuses to do something about the selection where the environment overrides it.
+func mayChange(c *base.Call, what string) bool {
 	if c.Getenv(workspace.Variable) == "" {
 		return true
 	}
-	c.Bag.Add(diag.Errorf("Workspace is overridden", "The selected workspace is currently overridden using the TF_WORKSPACE environment variable.\n\nTo select a new workspace, either update this environment variable or unset it and then run this command again."))
+	c.Bag.Add(diag.Errorf("Workspace is overridden", "The selected workspace is currently overridden using the TF_WORKSPACE environment variable.\n\nTo %s, either update this environment variable or unset it and then run this command again.", what))
 	return false
 }
 

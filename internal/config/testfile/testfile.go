@@ -111,10 +111,13 @@ type Override struct {
 }
 
 // Key is what the module of a run is installed as, as Terraform has it: test.FILE.RUN.
-func Key(f *File, r *Run) string {
+func Key(f *File, r *Run) string { return f.Key() + "." + r.Name }
+
+// Key stands before those of the runs: test.FILE, without the ending that says what the file is.
+func (f *File) Key() string {
 	name := f.Name
 	for _, s := range config.TestSuffixes {
 		name = strings.TrimSuffix(name, s)
 	}
-	return "test." + strings.ReplaceAll(filepath.ToSlash(name), "/", ".") + "." + r.Name
+	return "test." + strings.ReplaceAll(filepath.ToSlash(name), "/", ".")
 }

@@ -56,7 +56,7 @@ func (p *selector) warnUnmatched() {
 		}
 		var names []string
 		for _, r := range known {
-			names = append(names, r.String())
+			names = append(names, r.String(), r.Module.String())
 		}
 		p.bag.Add(diag.Warningf("Address matches nothing", "The -%s option says %s, and there is no such resource, neither in the configuration nor in the state.%s", flag, a, diag.DidYouMean(a.String(), names)))
 	}

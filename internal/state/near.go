@@ -1,0 +1,50 @@
+package state
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// Near is the end of a message that nothing in the state has the address of a target: what was likely meant.
+func (s *Snapshot) Near(t addr.Target) string {
+	if t.Mode != 0 {
+		return s.NearInstance(t.AsInstance())
+	}
+	var names []string
+	for _, r := range s.Resources() {
+		names = append(names, r.Addr.Module.String(), r.Addr.Module.Module().String())
+	}
+	return diag.DidYouMean(targetText(t), names)
+}
+
+// NearInstance is the same for an instance: those that its resource has, or another address.
+func (s *Snapshot) NearInstance(i addr.Instance) string {
+	const most = 5
+	var there, names []string
+	for o := range s.Resource(i.Abs()).Objects() {
+		if !o.IsDeposed() {
+			there = append(there, o.Instance.String())
+		}
+	}
+	switch n := len(there); {
+	case n > most:
+		return fmt.Sprintf(" The state has %s and %d more.", strings.Join(there[:most], ", "), n-most)
+	case n > 0:
+		return fmt.Sprintf(" The state has %s.", strings.Join(there, ", "))
+	}
+	for o := range s.Objects() {
+		names = append(names, o.Instance.String(), o.Instance.Abs().String())
+	}
+	return diag.DidYouMean(i.String(), names)
+}
+
+// targetText is a target as written, keys left out staying out.
+func targetText(t addr.Target) string {
+	if t.Mode == 0 {
+		return t.AsModule().String()
+	}
+	return t.AsInstance().String()
+}
