@@ -150,3 +150,11 @@ func (e *Env) CheckName(name string) bool {
 	e.Bag.Add(diag.Errorf("Invalid workspace name", "The workspace name %q is not allowed. The name must contain only URL safe characters, and no path separators.%s", name, origin))
 	return false
 }
+
+// journalFile is where the progress of a run on a workspace is written.
+func journalFile(env *Env, st store.Store, name string) string {
+	if f, ok := store.As[store.Filer](st); ok {
+		return journal.Path(f.File(name))
+	}
+	return journal.Path(filepath.Join(env.Data, name))
+}

@@ -3,7 +3,6 @@ package workspace
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -13,14 +12,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/parts"
 	"github.com/lethe-iac/lethe/internal/state/store"
 )
-
-// journalFile is where the progress of a run on a workspace is written.
-func journalFile(env *Env, st store.Store, name string) string {
-	if f, ok := store.As[store.Filer](st); ok {
-		return journal.Path(f.File(name))
-	}
-	return journal.Path(filepath.Join(env.Data, name))
-}
 
 // begin starts the journal, unless it has begun: with the first lease, or with an apply. Where there
 // is one that this run does not take in, it goes on in that.
