@@ -36,10 +36,10 @@ func (b *Block) split() (main, over *Block) {
 	return &m, &o
 }
 
-// overridable is whether an override file may change a block as split does.
+// overridable is whether an override file may change a block as split does. Terraform does not look at ephemeral ones there.
 func (b *Block) overridable() bool {
 	switch b.Kind {
-	case Resource, Data, Ephemeral, Output, Local, Call:
+	case Resource, Data, Output, Local, Call:
 		return len(b.Args) > 0
 	}
 	return false
