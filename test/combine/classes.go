@@ -403,6 +403,13 @@ var classes = []class{
 		return d.What == "state" && c.b.Apply.Exit == 1 && (d.Section == "outputs" && compact(c.a.Before.Outputs[d.At]) == compact(c.a.After.Outputs[d.At]) ||
 			d.B == nil && strings.Contains(c.a.said(), d.At+" will be read during apply"))
 	}},
+	{"`count` or `for_each` of an ephemeral block that is not known yet", func(c *comparison, d Difference) bool {
+		return c.refused(d, "Invalid count argument", "Invalid for_each argument") && c.has(func(_ *Module, b *Block) bool { return b.Kind == Ephemeral && b.repeats() != "" })
+	}},
+	{"the `import` command, and what is imported depends on something", func(c *comparison, d Difference) bool {
+		imported := slices.ContainsFunc(c.st.Drifts, func(i Drift) bool { return i.Do == "import" && keyless(i.To) == keyless(c.subject(d)) })
+		return imported && c.st.Do.Destroy && len(c.st.Do.Target) > 0 && (d.B == nil || d.What == "state" && d.A == nil)
+	}},
 	{"`create_before_destroy` in the state", func(c *comparison, d Difference) bool {
 		if d.Section == "create first" && c.st.Do.Refresh == "only" {
 			return true
