@@ -44,7 +44,8 @@ var classes = []class{
 		keeps := compact(c.a.Before.Outputs[d.At]) == compact(c.a.After.Outputs[d.At]) && c.needs(d, c.left)
 		return c.st.Do.Refresh == "only" && (c.refused(d, "Invalid index") || strings.HasPrefix(d.Section, "output_changes") ||
 			d.Section == "outputs" && (keeps || len(theirs) > 0 && theirs[0] == nil || d.A == nil && c.needs(d, c.absent)) ||
-			d.What == "state" && d.B == nil && strings.Contains("."+d.At, ".data."))
+			d.What == "state" && d.B == nil && strings.Contains("."+d.At, ".data.") ||
+			(d.Section == "checks" || d.What == "checks") && d.A == "unknown" && c.needs(d, func(p *place) bool { return p.b.Kind == Resource && p.b.repeats() != "" }))
 	}},
 	{"a `moved` block to or from a resource that gets or loses `count`", func(c *comparison, d Difference) bool {
 		return d.Section != "exits" && c.recounted()
@@ -308,6 +309,14 @@ var classes = []class{
 	}},
 	{"data sources, with a destroy of a part", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && len(c.st.Do.Target) > 0 && d.What == "state" && strings.Contains("."+d.At, ".data.")
+	}},
+	{"what is destroyed, where what refers to it since an edit could not be destroyed", func(c *comparison, d Difference) bool {
+		needed := false
+		c.a.After.managed(func(_ *StateResource, i *StateInstance) {
+			needed = needed || slices.Contains(i.Dependencies, keyless(c.subject(d)))
+		})
+		gone := d.What == "state" && d.A == nil || d.What == "calls" && d.Section == "delete" && d.B == nil
+		return gone && c.st.Do.Destroy && c.a.Apply.Exit == 1 && c.b.Apply.Exit == 1 && !needed
 	}},
 	{"what is forgotten, where something that was made from it could not be changed", func(c *comparison, d Difference) bool {
 		return d.What == "state" && d.B == nil && c.a.Apply.Exit == 1 && strings.Contains(c.b.said(), "# "+d.At+" will no longer be managed")
