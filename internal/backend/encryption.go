@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
@@ -15,12 +16,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Remote is how the state is encrypted that a data source reads, whose address is at. The configuration has its name,
-// with the names of the modules that it is in before it, and the key of the instance behind it. What is said of an
-// instance goes before what is said of all, and that before the default.
+// Remote is how the state is encrypted that a data source reads, whose address is at.
 func (e *Encryption) Remote(at string) *crypt.Target {
-	at = remoteName(at)
-	for _, name := range []string{at, strings.TrimSuffix(at, at[indexOfKey(at):]), ""} {
+	for _, name := range append(remoteNames(at), "") {
 		if t := e.remote[name]; t != nil {
 			return t
 		}
@@ -28,18 +26,31 @@ func (e *Encryption) Remote(at string) *crypt.Target {
 	return nil
 }
 
+// remoteNames are what the configuration may call a data source: its name, with the names of the modules that it is in
+// before it, and the key of the instance behind it. What is said of an instance goes before what is said of all, and that
+// of a module's instance before that of the module, which is the last one.
+func remoteNames(at string) []string {
+	one, err := addr.ParseInstance(at)
+	if err != nil {
+		return []string{remoteName(at)}
+	}
+	all := one
+	all.Key = addr.NoKey
+	names := []string{at, all.String()}
+	for _, i := range []addr.Instance{one, all} {
+		i.Module = i.Module.Module().Unkeyed()
+		names = append(names, i.String())
+	}
+	for n := range names {
+		names[n] = remoteName(names[n])
+	}
+	return names
+}
+
 // remoteName is an address as the names of remote_state_data_source blocks are held against: without the words that
 // they may have, too.
 func remoteName(at string) string {
 	return strings.NewReplacer("module.", "", "data.terraform_remote_state.", "").Replace(at)
-}
-
-// indexOfKey is where the key of an instance begins at the end of an address.
-func indexOfKey(at string) int {
-	if i := strings.LastIndexByte(at, '['); i >= 0 && strings.HasSuffix(at, "]") {
-		return i
-	}
-	return len(at)
 }
 
 const badEncryption = "Invalid encryption configuration"

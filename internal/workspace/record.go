@@ -222,52 +222,6 @@ func read(ctx context.Context, env *Env, req Request, part []string) (*state.Sna
 	return s, version, ok
 }
 
-// Left is what is known of lost runs beside a state.
-type Left struct {
-	journal.Notes
-	Running string // a run that goes on, and has its own in there, too; "" if there is none
-}
-
-// ReadNotes reads what is known of lost runs without a lock: beside the state, and in a store that keeps journals.
-func ReadNotes(ctx context.Context, env *Env, st store.Store, name string) (Left, bool) {
-	s, _, ok := read(ctx, env, Request{Store: st, Name: name}, nil)
-	if !ok {
-		return Left{}, false
-	}
-	path := journalFile(env, st, name)
-	r, err := journal.Recover(env.FS, path, s, sealing(st))
-	var mismatch *journal.MismatchError
-	var left Left
-	here := ""
-	switch {
-	case errors.As(err, &mismatch):
-		here, left.Leases = mismatch.Header.Run, mismatch.Leases
-	case err != nil:
-		env.Bag.Add(Problem(err, diag.Errorf("Failed to read the journal", "%s.", err)))
-		return Left{}, false
-	case r != nil:
-		here, left.Notes = r.Header.Run, r.Notes
-		if journal.Held(env.FS, path) {
-			left.Running = here
-		}
-	}
-	stored, err := storedJournals(ctx, st, name, s, here)
-	if err != nil {
-		env.Bag.Add(diag.Errorf("Failed to read the journal", "%s.", err))
-		return Left{}, false
-	}
-	for _, f := range stored {
-		left.Leases = append(left.Leases, f.Leases...)
-		if f.Running {
-			left.Running = f.Run
-		}
-		if f.Has != nil {
-			left.Unknown = append(left.Unknown, f.Has.Unknown...)
-		}
-	}
-	return left, true
-}
-
 // Read reads a state without a lock; nil where there is none. What a run has recorded beside it, one
 // that was killed or one that goes on, belongs to it.
 func Read(ctx context.Context, env *Env, st store.Store, name string) (*state.Snapshot, bool) {

@@ -86,6 +86,10 @@ func (p *Project) configure() bool {
 		c.Bag.Add(diag.Errorf("Invalid "+provider.DeadlinesVariable, "The environment variable %s says how long providers may take: %s.", provider.DeadlinesVariable, err))
 		return false
 	}
+	if keeps := c.Getenv(keeper.Variable); keeps != "" && keeps != "on" && keeps != "off" {
+		c.Bag.Add(diag.Errorf("Invalid "+keeper.Variable, "The environment variable %s says whether a second process closes what is open should Lethe be killed: on, as if it was not set, or off, and not %q.", keeper.Variable, keeps))
+		return false
+	}
 	var ok bool
 	if p.Limits, ok = ReadLimits(c); !ok {
 		return false

@@ -103,9 +103,7 @@ func runHistory(ctx context.Context, c *base.Call, f *project.Options) int {
 		c.Bag.Add(diag.Errorf("Failed to load state", "The former states cannot be listed: %s.", err))
 		return c.UI.Fail()
 	}
-	if !t.count(ctx, states) {
-		return c.UI.Fail()
-	}
+	t.count(ctx, states)
 	if c.View.JSON {
 		err = stateview.HistoryJSON(c.Stdout, states)
 	} else {
@@ -117,22 +115,29 @@ func runHistory(ctx context.Context, c *base.Call, f *project.Options) int {
 	return t.p.UI.DoneQuiet()
 }
 
-// count compares each state with the one before it, where the store has not.
-func (t past) count(ctx context.Context, states []store.Past) bool {
+// count compares each state with the one before it, where the store has not. Of those that cannot be read, as under a
+// former key, a user is told once: they are there all the same.
+func (t past) count(ctx context.Context, states []store.Past) {
+	bag, aside := t.p.Bag, &diag.Bag{}
+	t.p.Bag = aside
+	defer func() { t.p.Bag = bag }()
+	unread := ""
 	after := t.now
-	for i := 0; i+1 < len(states); i++ {
-		if states[i].Counts != nil {
-			return true // it counts all that can be
-		}
+	for i := 0; i+1 < len(states) && states[i].Counts == nil; i++ { // a store counts all that can be
 		before, ok := t.former(ctx, states[i+1].Serial)
 		if !ok {
-			return false
+			unread += fmt.Sprintf(", %d", states[i+1].Serial)
 		}
-		n := store.Counts{}
-		n.Added, n.Changed, n.Removed = view.NewStateDifference(before, after).Counts()
-		states[i].Counts, after = &n, before
+		if ok && after != nil {
+			n := store.Counts{}
+			n.Added, n.Changed, n.Removed = view.NewStateDifference(before, after).Counts()
+			states[i].Counts = &n
+		}
+		after = before
 	}
-	return true
+	if problems := aside.List(); len(problems) > 0 {
+		bag.Add(diag.Warningf("Former states not counted", "What these states changed cannot be said, since they, or those before them, cannot be read. Their serials: %s. %s", unread[2:], problems[0].Detail))
+	}
 }
 
 // Diff is `state diff`.

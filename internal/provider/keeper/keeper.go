@@ -63,7 +63,11 @@ func (k *Keeper) Start(ctx context.Context, program launch.Program, log func(lev
 	if p == nil {
 		return launch.Start(ctx, program, log)
 	}
-	return p.start(ctx, program, log)
+	r, err := p.start(ctx, program, log)
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err() // and not what the call says of it
+	}
+	return r, err
 }
 
 // peer gives the process that runs, starting it if there is none; nil if that cannot be done.

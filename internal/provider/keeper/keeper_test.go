@@ -442,6 +442,16 @@ func TestLostKeeper(t *testing.T) {
 }
 
 // Without a process, providers are started as if there were none.
+// TestStartCancelled: who gives up a start is told so, and nothing of the calls of the keeper.
+func TestStartCancelled(t *testing.T) {
+	w := newWorld(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := w.keeper.Start(ctx, launch.Program{Provider: addr.Default("x"), Path: "/nonexistent"}, nil); err != context.Canceled {
+		t.Error(err)
+	}
+}
+
 func TestNoProcess(t *testing.T) {
 	var why error
 	k := New(Options{Spawn: func() (*Process, error) { return nil, fmt.Errorf("none today") }, Lost: func(err error) { why = err }})
