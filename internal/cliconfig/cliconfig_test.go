@@ -1,8 +1,10 @@
 package cliconfig
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -115,5 +117,41 @@ func TestListsForObjects(t *testing.T) {
 	src := "host \"a\" {\n  services = [\"x\"]\n}\nprovider_installation {\n  dev_overrides = [\"/x\"]\n}\n"
 	if s.Parse([]byte(src), "x.tfrc", limits.Limits{}, &bag) || len(s.Overrides) > 0 {
 		t.Errorf("%+v, %v", s, bag.List())
+	}
+}
+
+// TestMistakes: what is no setting is said where it stands, and no secret with it; nothing is passed over.
+func TestMistakes(t *testing.T) {
+	for text, want := range map[string]string{
+		`plugin_cach_dir = "x"`: `1: There is no setting "plugin_cach_dir", and it has no effect. Did you mean "plugin_cache_dir"?`,
+		`credential "x" {}`:     `1: There is no setting "credential", and it has no effect. Did you mean "credentials"?`,
+		`other = 1`:             ``,
+		`plugin_cache_dir = []`: `1: The setting "plugin_cache_dir" has to be a string.`,
+		"credentials \"x.com\" {\n  token = [\"canary-1d7e\"]\n}":                         `1: The argument "token" has to be a string.`,
+		"credentials \"x.com\" {\n  tokn = \"canary-1d7e\"\n}":                            `1: A credentials block takes the argument "token", and no argument "tokn".`,
+		"oci_credentials \"x.com\" {\n  pasword = \"canary-1d7e\"\n}":                     `1: An oci_credentials block takes`,
+		"credentials_helper \"x\" {\n  args = \"y\"\n}":                                   `1: The argument "args" has to be a list of strings`,
+		"host \"x.com\" {\n  services = { a = 1 }\n}":                                     `2: The argument "services" has to be an object of strings`,
+		"provider_installation {\n  direct {\n    exclude = \"a/b\"\n  }\n}":              `3: The argument "exclude" has to be a list of strings`,
+		"provider_installation {\n  filesystem_mirror {\n    path = []\n  }\n}":           `3: The argument "path" has to be a string.`,
+		"provider_installation {\n  network_mirror {\n  }\n}":                             `2: A network_mirror block says in url where providers are.`,
+		"provider_installation {\n  filesystem_mirror {\n    url = \"x\"\n  }\n}":         `2: A filesystem_mirror block says in path where providers are.`,
+		"host \"x.com\" {\n  services = { \"login.v1\" = { client = \"terraform\" } }\n}": ``,
+	} {
+		var bag diag.Bag
+		(&Settings{}).Parse([]byte(text+"\n"), "x.tfrc", limits.Limits{}, &bag)
+		got := ""
+		for _, d := range bag.List() {
+			got = fmt.Sprintf("%d: %s", d.Subject.Start.Line, d.Detail)
+			if strings.Contains(got, "canary") || strings.Contains(text, "canary") && d.Subject.Start.Line > 1 {
+				t.Errorf("%q shows the secret: %s", text, got)
+			}
+			if strings.HasPrefix(got, want) {
+				break
+			}
+		}
+		if !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
 	}
 }

@@ -73,15 +73,20 @@ func (s *Settings) Parse(src []byte, filename string, l limits.Limits, bag *diag
 	for name := range arguments {
 		schema.Attributes = append(schema.Attributes, hcl.AttributeSchema{Name: name})
 	}
-	content, _, ds := body.PartialContent(schema)
+	content, rest, ds := body.PartialContent(schema)
 	ok = bag.HCL(ds)
+	nearly(rest, schema, bag)
 	for name, a := range content.Attributes {
 		v, ds := a.Expr.Value(nil)
 		if !bag.HCL(ds) {
 			continue
 		}
 		if gocty.FromCtyValue(v, arguments[name]) != nil {
-			bag.Add(diag.Errorf("Invalid CLI configuration", "The setting %q has a value of the wrong type.", name).At(a.Range))
+			kind := "true or false"
+			if _, text := arguments[name].(*string); text {
+				kind = "a string"
+			}
+			bag.Add(diag.Errorf("Invalid CLI configuration", "The setting %q has to be %s.", name, kind).At(a.Expr.Range()))
 		} else if name == "close_timeout" {
 			s.closeTimeout(timeout, a, bag)
 		}
@@ -90,6 +95,33 @@ func (s *Settings) Parse(src []byte, filename string, l limits.Limits, bag *diag
 		ok = s.block(b, bag) && ok
 	}
 	return ok
+}
+
+// nearly warns of settings that have nearly the name of one that there is. Others are for other programs.
+func nearly(rest hcl.Body, known *hcl.BodySchema, bag *diag.Bag) {
+	var names []string
+	for _, a := range known.Attributes {
+		names = append(names, a.Name)
+	}
+	for _, b := range known.Blocks {
+		names = append(names, b.Type)
+	}
+	warn := func(name string, at hcl.Range) {
+		if meant := diag.DidYouMean(name, names); meant != "" {
+			bag.Add(diag.Warningf("Invalid CLI configuration", "There is no setting %q, and it has no effect.%s", name, meant).At(at))
+		}
+	}
+	if body, ok := rest.(*hclsyntax.Body); ok {
+		for _, b := range body.Blocks {
+			if !slices.Contains(names, b.Type) {
+				warn(b.Type, b.TypeRange)
+			}
+		}
+	}
+	attrs, _ := rest.JustAttributes()
+	for name, a := range attrs {
+		warn(name, a.NameRange)
+	}
 }
 
 func (s *Settings) closeTimeout(text string, a *hcl.Attribute, bag *diag.Bag) {
@@ -112,27 +144,43 @@ func (s *Settings) block(b *hcl.Block, bag *diag.Bag) bool {
 	name := b.Labels[0]
 	switch b.Type {
 	case "oci_credentials":
-		return bag.HCL(ds) && s.ociAccess(name, attrs, bag)
+		return bag.HCL(ds) && s.ociAccess(b, attrs, bag)
 	case "host":
-		services, ok := map[string]string(nil), bag.HCL(ds)
+		services, ok := map[string]string(nil), bag.HCL(ds) && only(b, attrs, "services", bag)
 		if a := attrs["services"]; a != nil && ok {
 			services, ok = stringsOf(a, bag)
 		}
 		put(&s.Hosts, name, services)
 		return ok
 	case "credentials":
-		if a := attrs["token"]; a != nil {
-			if v, _ := a.Expr.Value(nil); isText(v) {
-				put(&s.Credentials, name, v.AsString())
-			}
+		ok := bag.HCL(ds) && only(b, attrs, "token", bag)
+		if a := attrs["token"]; a != nil && ok {
+			var token string
+			token, ok = textOf(a, b.DefRange, bag)
+			put(&s.Credentials, name, token)
 		}
-		return bag.HCL(ds)
+		return ok
 	}
 	s.Helper = []string{name}
-	if a := attrs["args"]; a != nil {
-		s.Helper = append(s.Helper, listOf(a, bag)...)
+	ok := bag.HCL(ds) && only(b, attrs, "args", bag)
+	if a := attrs["args"]; a != nil && ok {
+		var args []string
+		args, ok = listOf(a, b.DefRange, bag)
+		s.Helper = append(s.Helper, args...)
 	}
-	return true
+	return ok
+}
+
+// only refuses arguments of a block but the one that it takes.
+func only(b *hcl.Block, attrs hcl.Attributes, name string, bag *diag.Bag) bool {
+	ok := true
+	for other := range attrs {
+		if other != name {
+			bag.Add(diag.Errorf("Invalid CLI configuration", "A %s block takes the argument %q, and no argument %q.", b.Type, name, other).At(b.DefRange)) // whose line shows no secret
+			ok = false
+		}
+	}
+	return ok
 }
 
 func put[K comparable, V any](m *map[K]V, k K, v V) {
@@ -153,28 +201,55 @@ func elements(a *hcl.Attribute, bag *diag.Bag) (iter.Seq2[cty.Value, cty.Value],
 	return v.Elements(), true
 }
 
+// refuse says what an argument has to be instead; at is where that is shown: not where a secret stands.
+func refuse(a *hcl.Attribute, kind string, at hcl.Range, bag *diag.Bag) {
+	bag.Add(diag.Errorf("Invalid CLI configuration", "The argument %q has to be %s.", a.Name, kind).At(at))
+}
+
+// textOf is the string that an argument is.
+func textOf(a *hcl.Attribute, at hcl.Range, bag *diag.Bag) (string, bool) {
+	v, ds := a.Expr.Value(nil)
+	if v, err := convert.Convert(v, cty.String); err == nil && isText(v) && !ds.HasErrors() {
+		return v.AsString(), true
+	}
+	refuse(a, "a string", at, bag)
+	return "", false
+}
+
 // stringsOf are the strings in an object.
 func stringsOf(a *hcl.Attribute, bag *diag.Bag) (map[string]string, bool) {
 	all, ok := elements(a, bag)
 	out := map[string]string{}
 	for k, e := range all {
-		if isText(e) && k.Type() == cty.String {
+		if e.Type().IsObjectType() {
+			continue // settings of the service login.v1
+		}
+		if ok = ok && isText(e) && k.Type() == cty.String; ok {
 			out[k.AsString()] = e.AsString()
 		}
+	}
+	if !ok {
+		refuse(a, "an object of strings, such as { name = \"value\" }", a.Expr.Range(), bag)
 	}
 	return out, ok
 }
 
 // listOf are the strings in a list.
-func listOf(a *hcl.Attribute, bag *diag.Bag) (out []string) {
-	all, _ := elements(a, bag)
-	for _, e := range all {
-		if isText(e) {
+func listOf(a *hcl.Attribute, at hcl.Range, bag *diag.Bag) (out []string, ok bool) {
+	all, ok := elements(a, bag)
+	for k, e := range all {
+		if ok = ok && isText(e) && k.Type() == cty.Number; ok {
 			out = append(out, e.AsString())
 		}
 	}
-	return out
+	if !ok {
+		refuse(a, "a list of strings, such as [\"value\"]", at, bag)
+	}
+	return out, ok
 }
+
+// place is the argument that says where a method of installation finds providers.
+var place = map[string]string{"filesystem_mirror": "path", "network_mirror": "url"}
 
 func (s *Settings) installation(b *hcl.Block, bag *diag.Bag) bool {
 	s.Installs = true
@@ -189,11 +264,12 @@ func (s *Settings) installation(b *hcl.Block, bag *diag.Bag) bool {
 		attrs, ds := m.Body.JustAttributes()
 		ok = bag.HCL(ds) && ok
 		for name, a := range attrs {
+			good := true
 			switch name {
 			case "include":
-				in.Include = listOf(a, bag)
+				in.Include, good = listOf(a, a.Expr.Range(), bag)
 			case "exclude":
-				in.Exclude = listOf(a, bag)
+				in.Exclude, good = listOf(a, a.Expr.Range(), bag)
 			case "repository_template":
 				v, _ := a.Expr.Value(nil)
 				err := errors.New("it is no string")
@@ -204,15 +280,18 @@ func (s *Settings) installation(b *hcl.Block, bag *diag.Bag) bool {
 					bag.Add(diag.Errorf("Invalid provider installation method", "The argument repository_template cannot be followed: %s.", err).At(a.Range))
 					ok = false
 				}
-			case "path", "url":
-				if v, _ := a.Expr.Value(nil); isText(v) {
-					in.Path = v.AsString()
-				}
+			case place[m.Type]:
+				in.Path, good = textOf(a, a.Expr.Range(), bag)
 			case "download_retry_count", "trust_all_hashes":
 			default:
 				bag.Add(diag.Errorf("Invalid provider installation method", "A %s block takes no argument %q.", m.Type, name).At(a.NameRange))
 				ok = false
 			}
+			ok = ok && good
+		}
+		if name := place[m.Type]; name != "" && attrs[name] == nil {
+			bag.Add(diag.Errorf("Invalid provider installation method", "A %s block says in %s where providers are.", m.Type, name).At(m.DefRange))
+			ok = false
 		}
 		if m.Type == "oci_mirror" && in.Repository == nil && ok {
 			bag.Add(diag.Errorf("Invalid provider installation method", "An oci_mirror block says in repository_template where providers are.").At(m.DefRange))
@@ -256,20 +335,20 @@ type OCIDefaults struct {
 }
 
 // ociAccess reads an oci_credentials block.
-func (s *Settings) ociAccess(repository string, attrs hcl.Attributes, bag *diag.Bag) bool {
+func (s *Settings) ociAccess(b *hcl.Block, attrs hcl.Attributes, bag *diag.Bag) bool {
 	var x OCIAccess
 	texts := map[string]*string{"username": &x.Username, "password": &x.Password, "access_token": &x.AccessToken, "refresh_token": &x.RefreshToken, "docker_credentials_helper": &x.Helper}
 	ok := true
 	for name, a := range attrs {
 		v, _ := a.Expr.Value(nil)
 		if texts[name] == nil || !isText(v) {
-			bag.Add(diag.Errorf("Invalid CLI configuration", "An oci_credentials block takes username and password, access_token and refresh_token, or docker_credentials_helper, each a string; not this %q.", name).At(a.Range))
+			bag.Add(diag.Errorf("Invalid CLI configuration", "An oci_credentials block takes username and password, access_token and refresh_token, or docker_credentials_helper, each a string; not this %q.", name).At(b.DefRange))
 			ok = false
 			continue
 		}
 		*texts[name] = v.AsString()
 	}
-	put(&s.OCI, repository, x)
+	put(&s.OCI, b.Labels[0], x)
 	return ok
 }
 
@@ -283,7 +362,8 @@ func (s *Settings) ociDefaults(attrs hcl.Attributes, bag *diag.Bag) bool {
 			yes := v.True()
 			s.OCIDefaults.Discover = &yes
 		case name == "docker_style_config_files":
-			s.OCIDefaults.Files = append([]string{}, listOf(a, bag)...)
+			files, good := listOf(a, a.Expr.Range(), bag)
+			s.OCIDefaults.Files, ok = append([]string{}, files...), ok && good
 		case name == "default_docker_credential_helper" && isText(v):
 			s.OCIDefaults.Helper = v.AsString()
 		default:

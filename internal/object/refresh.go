@@ -117,6 +117,17 @@ func (t *Tools) Read(ctx context.Context, entry *state.Entry, k Known) (*state.E
 	return out, k, ok
 }
 
+// Renewed gives an entry that is not read in the form of the current schema, which what comes later goes by: it may have
+// been stored in that of another release of the provider.
+func (t *Tools) Renewed(entry *state.Entry, k Known) (*state.Entry, Known, bool) {
+	return checkRefreshed(t, entry, k, provider.ReadResponse{State: send(k.Wire), Private: entry.Private})
+}
+
+// inForm reports whether the current schema describes what an entry stores.
+func inForm(t *Tools, entry *state.Entry) bool {
+	return entry.Schema == t.Type.Version && entry.Attrs != nil && t.Type.Describes(entry.Attrs)
+}
+
 // checkRefreshed makes the new entry of what was read.
 func checkRefreshed(t *Tools, entry *state.Entry, k Known, resp provider.ReadResponse) (*state.Entry, Known, bool) {
 	wire, ok := msgpackOf(t, resp.State, "Provider produced invalid object")
@@ -132,7 +143,7 @@ func checkRefreshed(t *Tools, entry *state.Entry, k Known, resp provider.ReadRes
 	}
 	sameIdentity := sameIdentity(t, entry, identity)
 	private := resp.Private
-	if sameWire(t, wire, k.Wire) && bytes.Equal(private, entry.Private) && sameIdentity && entry.Schema == t.Type.Version {
+	if sameWire(t, wire, k.Wire) && bytes.Equal(private, entry.Private) && sameIdentity && inForm(t, entry) {
 		return entry, k, true
 	}
 	v, ok := decode(t, wire, "Provider produced invalid object")

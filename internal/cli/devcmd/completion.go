@@ -30,7 +30,7 @@ func runCompletion(_ context.Context, c *base.Call) int {
 	text, ok := CompletionScript(c.Operands[0], name)
 	if !ok {
 		shells := slices.Sorted(maps.Keys(completionScripts))
-		c.Bag.Add(diag.Errorf("Wrong number of arguments", "The shells whose command lines can be completed are %s, and not %s.%s", strings.Join(shells, ", "), c.Operands[0], diag.Meant(diag.Suggest(c.Operands[0], shells))))
+		c.Bag.Add(diag.Errorf("Unknown shell", "The shells whose command lines can be completed are %s, and not %s.%s", strings.Join(shells, ", "), c.Operands[0], diag.Meant(diag.Suggest(c.Operands[0], shells))))
 		return c.UI.Fail()
 	}
 	c.UI.Print(text)

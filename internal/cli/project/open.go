@@ -41,6 +41,10 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 	if _, err := os.Lstat(p.Data); err != nil {
 		c.AtEnd(p.tidy)
 	}
+	if info, err := os.Stat(p.Data); err == nil && !info.IsDir() {
+		c.Bag.Add(diag.Errorf("Invalid data directory", "What the program keeps for this directory belongs in %s, which is a file. Remove it, or name a directory in TF_DATA_DIR.", p.Data))
+		return nil, false
+	}
 	p.log = newLogger(c)
 	p.log.begin(c)
 	if c.Flags.Lookup("input") == nil {

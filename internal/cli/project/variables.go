@@ -33,6 +33,11 @@ func (v *Variables) Collect() bool {
 			ok = v.fromFlag(a.Text) && ok
 		}
 	}
+	for name, g := range v.Given {
+		if g.IsText && v.Declared(name) != nil && !v.hides(name) && !v.p.Tree.Root.Module.Unreadable() {
+			v.p.Call.Sources.Set(g.Source(name), []byte(g.Text))
+		}
+	}
 	return ok
 }
 

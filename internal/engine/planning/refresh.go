@@ -63,11 +63,17 @@ func (x *storedObject) look(ctx context.Context) bool {
 		return false
 	}
 	last := cur
-	if x.p.req.Refresh && s != nil {
-		if cur.Entry, cur.Known, ok = t.Read(ctx, cur.Entry, cur.Known); !ok {
-			x.fail()
-			return false
-		}
+	read := x.p.req.Refresh && s != nil
+	if read {
+		cur.Entry, cur.Known, ok = t.Read(ctx, cur.Entry, cur.Known)
+	} else {
+		cur.Entry, cur.Known, ok = t.Renewed(cur.Entry, cur.Known)
+	}
+	if !ok {
+		x.fail()
+		return false
+	}
+	if read {
 		x.drifted(t, last, cur)
 		if cur.Entry != nil {
 			last = cur

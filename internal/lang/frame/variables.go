@@ -161,7 +161,12 @@ func (g Given) value(v *config.Variable, bag *diag.Bag) (cty.Value, bool) {
 	if !v.TypeGiven || v.Type.IsPrimitiveType() {
 		return cty.StringVal(g.Text), true
 	}
-	return config.ParseValue(fmt.Sprintf("<value for var.%s from %s>", v.Name, g.From), g.Text, limits.Limits{}, bag)
+	return config.ParseValue(g.Source(v.Name), g.Text, limits.Limits{}, bag)
+}
+
+// Source is what messages about the text of a value call it.
+func (g Given) Source(name string) string {
+	return fmt.Sprintf("<value for var.%s from %s>", name, g.From)
 }
 
 func (g Given) invalid(v *config.Variable, problem string) diag.Diagnostic {

@@ -7,8 +7,11 @@ package builtin
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -162,7 +165,8 @@ func (p *Provider) unknownType(mode addr.Mode, typ string) provider.Diags {
 	return provider.Failed(fmt.Errorf("provider %s has no %s type %q", p.Address, mode.Block(), typ))
 }
 
-// Upgrade reads the stored form: built-in schemas have one version.
+// Upgrade reads the stored form: built-in schemas have one version. Attributes that a type has not are those of another
+// release, or of another program, and are dropped.
 func (p *Provider) Upgrade(_ context.Context, req provider.UpgradeRequest) (provider.UpgradeResponse, provider.Diags) {
 	t := p.Resources[req.Type]
 	if t == nil {
@@ -171,12 +175,32 @@ func (p *Provider) Upgrade(_ context.Context, req provider.UpgradeRequest) (prov
 	if req.JSON == nil {
 		return provider.UpgradeResponse{}, provider.Failed(errors.New("the stored object is in a form older than this type"))
 	}
-	v, err := t.DecodeJSON(req.JSON)
+	known, err := t.known(req.JSON)
+	if err != nil {
+		return provider.UpgradeResponse{}, provider.Failed(err)
+	}
+	v, err := t.DecodeJSON(known)
 	if err != nil {
 		return provider.UpgradeResponse{}, provider.Failed(err)
 	}
 	d, ds := encoded(t.Schema, v, nil)
 	return provider.UpgradeResponse{State: d}, ds
+}
+
+// known is a stored object without the attributes that the type has not.
+func (t *Resource) known(stored []byte) ([]byte, error) {
+	var attrs map[string]json.RawMessage
+	if err := json.Unmarshal(stored, &attrs); err != nil {
+		return nil, err
+	}
+	n := len(attrs)
+	maps.DeleteFunc(attrs, func(name string, _ json.RawMessage) bool {
+		return t.Attr(name) == nil && !slices.ContainsFunc(t.Blocks, func(b *schema.Nested) bool { return b.Name == name })
+	})
+	if len(attrs) == n {
+		return stored, nil
+	}
+	return json.Marshal(attrs)
 }
 
 // Read looks at the real object, where there is one.

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -25,6 +26,9 @@ func ParseReattach(text string) (map[addr.Provider]Reattach, error) {
 		Addr            struct{ Network, String string }
 	}
 	if err := json.Unmarshal([]byte(text), &entries); err != nil {
+		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+			err = fmt.Errorf("a JSON value of another kind belongs in the place of the %s at its byte %d", wrong.Value, wrong.Offset)
+		}
 		return nil, fmt.Errorf("TF_REATTACH_PROVIDERS is not what a provider in debug mode prints: %w", err)
 	}
 	out := map[addr.Provider]Reattach{}
