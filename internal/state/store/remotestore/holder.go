@@ -48,9 +48,6 @@ func holder(w *workspace) *holding {
 	return &h
 }
 
-// path is the ID that Terraform and OpenTofu give to the lock of a workspace.
-func (r *remote) path(name string) string { return r.o.Organization + "/" + name }
-
 // held is the error for a lock that another has.
 func (r *remote) held(name string, h *holding, err error) *store.LockError {
 	info := h.LockInfo
