@@ -130,6 +130,9 @@ func (r *remote) at(parts ...string) *url.URL {
 	return r.o.Base.JoinPath(parts...)
 }
 
+// path is the ID that Terraform and OpenTofu give to the lock of a workspace.
+func (r *remote) path(name string) string { return r.o.Organization + "/" + name }
+
 // workspace is one there.
 type workspace struct {
 	ID         string
@@ -185,6 +188,46 @@ func (r *remote) selects(ctx context.Context, name string) error {
 		return fmt.Errorf("the workspace %s is there, and not one of those that the cloud block selects, by their tags or their project: it may be that of another configuration. Give it the tags of the block, or choose another workspace", r.path(name))
 	}
 	return nil
+}
+
+// workspaces lists those that prefix, tags and project select.
+func (r *remote) workspaces(ctx context.Context) (all []workspace, err error) {
+	q := url.Values{"page[size]": {"100"}}
+	if r.o.Prefix != "" {
+		q.Set("search[name]", r.o.Prefix)
+	}
+	if len(r.o.Tags) > 0 {
+		q.Set("search[tags]", strings.Join(r.o.Tags, ","))
+	}
+	if r.o.Project != "" {
+		q.Set("filter[project][id]", r.o.Project)
+	}
+	for i, key := range slices.Sorted(maps.Keys(r.o.Bindings)) {
+		q.Set(fmt.Sprintf("filter[tagged][%d][key]", i), key)
+		q.Set(fmt.Sprintf("filter[tagged][%d][value]", i), r.o.Bindings[key])
+	}
+	for page := 1; page > 0; {
+		to := r.at("organizations", r.o.Organization, "workspaces")
+		q.Set("page[number]", fmt.Sprint(page))
+		to.RawQuery = q.Encode()
+		var doc struct {
+			Data []workspace
+			Meta struct {
+				Pagination struct {
+					Next int `json:"next-page"`
+				}
+			}
+		}
+		if err := r.api.JSON(ctx, http.MethodGet, to, nil, nil, &doc); err != nil {
+			if store.Refused(err, http.StatusNotFound) {
+				err = fmt.Errorf("the organization %q does not exist on %s, or the token does not let into it", r.o.Organization, r.o.Host)
+			}
+			return nil, err
+		}
+		all = append(all, doc.Data...)
+		page = doc.Meta.Pagination.Next
+	}
+	return all, nil
 }
 
 // make makes a workspace whose plans and applies run where the user is.
