@@ -93,6 +93,7 @@ func (s *State) recoverOne(ctx context.Context, j store.LostJournal) bool {
 	if !s.drop(ctx, j) {
 		return false
 	}
+	s.restored = append(s.restored, r.Objects...)
 	var ok bool
 	s.snapshot, s.version, ok = s.read(ctx)
 	return ok

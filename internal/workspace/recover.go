@@ -135,6 +135,7 @@ func (s *State) takeIn(ctx context.Context, r *journal.Recovery) bool {
 	if !changed || r.Written {
 		return true
 	}
+	s.restored = append(s.restored, r.Objects...)
 	var ok bool
 	s.snapshot, s.version, ok = s.read(ctx)
 	return ok

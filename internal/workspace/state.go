@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/journal"
@@ -25,6 +26,7 @@ type State struct {
 	record   recorder
 	shared   *shared                // nil: the state is this command's alone, or not locked
 	taken    runs                   // whose journals were taken in
+	restored []addr.Object          // what those had changed, and was written
 	part     []string               // the resources that are known of the state; nil: all
 	stamps   map[string]store.Stamp // to be written with the state
 }
@@ -76,6 +78,9 @@ func sealing(st store.Store) journal.Sealing {
 
 // Snapshot is the state as it was read, journals included, or as it was written last. It is never nil.
 func (s *State) Snapshot() *state.Snapshot { return s.snapshot }
+
+// Restored are the objects that lost runs had changed, whose journals were taken in.
+func (s *State) Restored() []addr.Object { return s.restored }
 
 // Share takes a snapshot in the place of the one that was read if their texts are the same, byte for byte: then there is
 // one such text in memory.

@@ -2,11 +2,13 @@ package statecmd
 
 import (
 	"context"
+	"slices"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
 // Push is `state push`.
@@ -40,14 +42,15 @@ func runPush(ctx context.Context, c *base.Call, f *pushFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	if !f.force && !follows(ws.Snapshot(), pushed, &c.Bag) || !ws.Put(pushed) {
+	if !f.force && !follows(ws, pushed, &c.Bag) || !ws.Put(pushed) {
 		return c.UI.Fail()
 	}
 	return c.UI.Done(base.ExitOK)
 }
 
 // follows refuses to overwrite a state with one of another lineage, an older one, or one beside it.
-func follows(have, pushed *state.Snapshot, bag *diag.Bag) bool {
+func follows(ws *workspace.State, pushed *state.Snapshot, bag *diag.Bag) bool {
+	have := ws.Snapshot()
 	switch {
 	case have == nil || have.Len() == 0 && len(have.Outputs) == 0 && have.Lineage == "":
 	case have.Lineage != pushed.Lineage:
@@ -56,7 +59,7 @@ func follows(have, pushed *state.Snapshot, bag *diag.Bag) bool {
 	case pushed.Serial < have.Serial:
 		bag.Add(diag.Errorf("Failed to write state", "cannot import state with serial %d over newer state with serial %d. Changes since then would be lost: if it is to replace that one all the same, use -force.", pushed.Serial, have.Serial))
 		return false
-	case pushed.Serial == have.Serial && !sameObjects(have, pushed):
+	case pushed.Serial == have.Serial && !sameObjects(have, pushed) && !goesOn(ws, pushed):
 		bag.Add(diag.Errorf("Failed to write state", "cannot overwrite existing state with serial %d with a different state that has the same serial: each was written without the other. Compare them: \"lethe state pull\" shows the one that is there, and -force replaces it", have.Serial))
 		return false
 	}
@@ -69,4 +72,11 @@ func sameObjects(have, pushed *state.Snapshot) bool {
 	head := have.Edit().Head()
 	head.Outputs, head.Checks = pushed.Outputs, pushed.Checks
 	return state.Equal(head, pushed)
+}
+
+// goesOn reports whether a state has all that this command has recovered of lost runs: it is then that of such a run, which
+// could not write the state and not all of its journal either.
+func goesOn(ws *workspace.State, pushed *state.Snapshot) bool {
+	restored := ws.Restored()
+	return len(restored) > 0 && !slices.ContainsFunc(state.Differences(ws.Snapshot(), pushed), func(d state.Difference) bool { return slices.Contains(restored, d.Object) })
 }
