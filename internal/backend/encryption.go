@@ -115,7 +115,7 @@ func (d *Directory) builder(said *config.Encryption, static *frame.StaticFrame) 
 	b := &encryptionBuilder{d: d, said: said, static: static, sources: map[string]*crypt.Source{}, ciphers: map[string]*crypt.Cipher{}, ok: true}
 	known(b, said.Providers, "key_provider", crypt.ProviderKinds)
 	known(b, said.Methods, "method", crypt.MethodKinds)
-	if parts := append(said.Providers[:len(said.Providers):len(said.Providers)], said.Methods...); len(parts) > 0 && said.State == nil && said.Plan == nil && len(said.Remote) == 0 {
+	if parts := slices.Concat(said.Providers, said.Methods); len(parts) > 0 && said.State == nil && said.Plan == nil && len(said.Remote) == 0 {
 		d.Env.Bag.Add(diag.Warningf("Encryption not in use", "Key providers and methods are declared, and nothing says what is encrypted with them: states and plans are written in the clear. Add a block \"state\", and one \"plan\", that names the method, or remove the declarations.").At(parts[0].Range))
 	}
 	return b

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/provider"
@@ -34,23 +33,14 @@ func notOpened(err error, to string) (problems []diag.Diagnostic) {
 		var bad *store.SettingError
 		switch {
 		case !errors.As(err, &bad):
-			problems = append(problems, diag.Errorf("Failed to open the state store", "%s.", sentence(err)))
+			problems = append(problems, diag.Errorf("Failed to open the state store", "%s.", store.Sentence(err)))
 		case bad.Missing:
-			problems = append(problems, diag.Errorf("Missing required argument", "%s. Set it %s.", sentence(err), to).In(bad.Path))
+			problems = append(problems, diag.Errorf("Missing required argument", "%s. Set it %s.", store.Sentence(err), to).In(bad.Path))
 		default:
-			problems = append(problems, diag.Errorf(badBackend, "%s.", sentence(err)).In(bad.Path))
+			problems = append(problems, diag.Errorf(badBackend, "%s.", store.Sentence(err)).In(bad.Path))
 		}
 	}
 	return problems
-}
-
-// sentence is an error as the beginning of a sentence.
-func sentence(err error) string {
-	text := err.Error()
-	if len(text) > 1 && text[1] >= 'a' && text[1] <= 'z' || strings.HasPrefix(text, "a ") { // else it may begin with a name
-		text = strings.ToUpper(text[:1]) + text[1:]
-	}
-	return text
 }
 
 // inBlock is a problem with the backend at its block, or where in it the setting is that the problem is about.

@@ -191,7 +191,8 @@ func has(tree *config.Tree, o *testfile.Override) bool {
 	if o.Mode == 0 {
 		return called(tree, o.Target.Module())
 	}
-	return declares(tree, o.Target.Resource())
+	_, of := declared(tree, o.Target.Resource())
+	return of != nil
 }
 
 // doubles evaluates what answers in the place of providers.
@@ -267,12 +268,8 @@ func namesOf(s *schema.Schema) (names []string) {
 // attributes warns of values of an override that the type of the resource has no attributes for.
 func (e *evaluation) attributes(o *testfile.Override, given cty.Value) {
 	r := o.Target.Resource()
-	n := node(e.tree, r.Module)
-	if given == cty.NilVal || n == nil {
-		return
-	}
-	of := n.Module.Resources[config.Name{Mode: r.Mode, Type: r.Type, Name: r.Name}]
-	if of == nil {
+	n, of := declared(e.tree, r)
+	if given == cty.NilVal || of == nil {
 		return
 	}
 	p, err := e.x.suite.Engine.Pool.Idle(context.Background(), n.Provider(of.LocalProvider().Local))
@@ -309,13 +306,12 @@ func (e *evaluation) overrides(list []*testfile.Override, around testfile.During
 	return out
 }
 
-// declares reports whether a configuration has a resource.
-func declares(tree *config.Tree, r addr.Resource) bool {
-	found := false
-	tree.Root.Walk(func(n *config.Node) {
-		found = found || n.Path == r.Module && n.Module.Resources[config.Name{Mode: r.Mode, Type: r.Type, Name: r.Name}] != nil
-	})
-	return found
+// declared finds a resource in a configuration, nil if it is not there, and the module that it is in.
+func declared(tree *config.Tree, r addr.Resource) (n *config.Node, of *config.Resource) {
+	if n = node(tree, r.Module); n != nil {
+		of = n.Module.Resources[config.Name{Mode: r.Mode, Type: r.Type, Name: r.Name}]
+	}
+	return n, of
 }
 
 // doubles stand in for providers.

@@ -66,7 +66,7 @@ func Examine(ctx context.Context, env *Env, st store.Store, name string) (*Exami
 	}
 	var damaged *store.DamagedError
 	if errors.As(err, &damaged) {
-		x.State.Problem, version, err = sentence(damaged.Err), damaged.Version, nil
+		x.State.Problem, version, err = store.Sentence(damaged.Err)+".", damaged.Version, nil
 	}
 	if err != nil {
 		env.Bag.Add(Problem(err, diag.Errorf("Failed to load state", "Error refreshing state: %s", err)))
@@ -100,12 +100,6 @@ func relative(env *Env, path string) string {
 		return rel
 	}
 	return path
-}
-
-// sentence is an error of a store as people read it.
-func sentence(err error) string {
-	text := err.Error()
-	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
 // read finds out what a text holds.

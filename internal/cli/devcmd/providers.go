@@ -3,6 +3,7 @@ package devcmd
 import (
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -75,15 +76,24 @@ func providerTree(n *config.Node, hosts engine.Hosts) []branch {
 	return out
 }
 
+// tested gives the runs of a test file that test a module of their own, with that.
+func tested(p *project.Project, f *testfile.File) iter.Seq2[*testfile.Run, *config.Node] {
+	return func(yield func(*testfile.Run, *config.Node) bool) {
+		for _, r := range f.Runs {
+			if n := p.All().Children[testfile.Key(f, r)]; n != nil && !yield(r, n) {
+				return
+			}
+		}
+	}
+}
+
 // testTree is what the modules require that runs of test files test.
 func testTree(p *project.Project, files []*testfile.File, hosts engine.Hosts) []branch {
 	var out []branch
 	for _, f := range files {
 		of := branch{text: f.Key()}
-		for _, r := range f.Runs {
-			if n := p.All().Children[testfile.Key(f, r)]; n != nil {
-				of.below = append(of.below, branch{"run." + r.Name, providerTree(n, hosts)})
-			}
+		for r, n := range tested(p, f) {
+			of.below = append(of.below, branch{"run." + r.Name, providerTree(n, hosts)})
 		}
 		out = append(out, of)
 	}
@@ -118,10 +128,8 @@ func providersDocument(p *project.Project, files []*testfile.File, s *state.Snap
 	}
 	add(p.Tree.Root, "", "")
 	for _, f := range files {
-		for _, r := range f.Runs {
-			if n := p.All().Children[testfile.Key(f, r)]; n != nil {
-				add(n, f.Name, r.Name)
-			}
+		for r, n := range tested(p, f) {
+			add(n, f.Name, r.Name)
 		}
 	}
 	if s != nil {

@@ -95,7 +95,7 @@ func (p *planner) keep(d *program.Declaration, f *frame.Frame, declares []addr.K
 	}
 	for _, k := range declares {
 		o := resource.Instance(k).Current()
-		if cur, seen := p.refreshed(o); cur.Entry == nil && (seen || p.prior.Get(o) == nil) {
+		if cur, _ := p.refreshed(o); cur.Entry == nil && !p.unseen(o) {
 			f.Put(d.ID, k, frame.After, p.placeholder(d))
 			keys.List = append(keys.List, k)
 		}
@@ -108,8 +108,8 @@ func (p *planner) review(d *program.Declaration, f *frame.Frame, wanted []addr.K
 	for _, k := range wanted {
 		inst := d.Resource.In(f.Addr()).Instance(k)
 		v, ok := f.Got(d.ID, k, frame.After)
-		if _, seen := p.refreshed(inst.Current()); !ok && !seen && p.prior.Get(inst.Current()) != nil {
-			continue // it could not be looked at
+		if !ok && p.unseen(inst.Current()) {
+			continue
 		}
 		if !ok {
 			v = p.placeholder(d)

@@ -181,6 +181,12 @@ func (p *planner) refreshed(o addr.Object) (object.Current, bool) {
 	return cur, seen
 }
 
+// unseen reports whether an object of the state could not be looked at.
+func (p *planner) unseen(o addr.Object) bool {
+	_, seen := p.refreshed(o)
+	return !seen && p.prior.Get(o) != nil
+}
+
 // placeholder is the value of an instance that nothing is known about.
 func (p *planner) placeholder(d *program.Declaration) mark.Value {
 	return mark.Plain(p.run.Program.Schema(d.ID).Unknown())

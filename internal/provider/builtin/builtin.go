@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -195,7 +194,7 @@ func (t *Resource) known(stored []byte) ([]byte, error) {
 	}
 	n := len(attrs)
 	maps.DeleteFunc(attrs, func(name string, _ json.RawMessage) bool {
-		return t.Attr(name) == nil && !slices.ContainsFunc(t.Blocks, func(b *schema.Nested) bool { return b.Name == name })
+		return t.Attr(name) == nil && t.Nested(name) == nil
 	})
 	if len(attrs) == n {
 		return stored, nil

@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/lethe-iac/lethe/internal/schema"
 )
@@ -107,6 +108,15 @@ type DamagedError struct {
 
 func (e *DamagedError) Error() string { return e.Err.Error() }
 func (e *DamagedError) Unwrap() error { return e.Err }
+
+// Sentence is an error of a store as the beginning of a sentence.
+func Sentence(err error) string {
+	text := err.Error()
+	if len(text) > 1 && text[1] >= 'a' && text[1] <= 'z' || strings.HasPrefix(text, "a ") { // else it may begin with a name
+		text = strings.ToUpper(text[:1]) + text[1:]
+	}
+	return text
+}
 
 // StaleError says that the state changed since it was read.
 type StaleError struct {
