@@ -240,6 +240,8 @@ func (t *Tools) Nothing(p *Proposal) bool {
 func decide(t *Tools, cur Current, p *Proposal, f Forced) (plan.Action, plan.Reason, []cty.Path) {
 	const replace = plan.DeleteCreate // the order may turn it round
 	switch {
+	case cur.Entry.Tainted && f.Triggered:
+		return replace, plan.ReplaceByTriggers, nil
 	case cur.Entry.Tainted:
 		return replace, plan.ReplaceTainted, nil
 	case f.Triggered:

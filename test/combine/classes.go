@@ -25,7 +25,8 @@ type comparison struct {
 // the last that is looked at in a step, so that a rule for one says nothing of anything else.
 var classes = []class{
 	{"`replace_triggered_by` of a resource that has no instances", func(c *comparison, d Difference) bool {
-		return c.refused(d, "no change found for")
+		const title = "no change found for"
+		return c.refused(d, title) || d.B == nil && c.b.only("", title)
 	}},
 	{"`action_reason` of a new object whose `replace_triggered_by` names what changes", func(c *comparison, d Difference) bool {
 		return d.Section == "resource_changes reason" && d.A == nil && d.B == "replace_by_triggers" && does(c.a, d.At, "create")
@@ -44,8 +45,8 @@ var classes = []class{
 		keeps := compact(c.a.Before.Outputs[d.At]) == compact(c.a.After.Outputs[d.At]) && c.needs(d, c.left)
 		return c.st.Do.Refresh == "only" && (c.refused(d, "Invalid index") || strings.HasPrefix(d.Section, "output_changes") ||
 			d.Section == "outputs" && (keeps || len(theirs) > 0 && theirs[0] == nil || d.A == nil && c.needs(d, c.absent)) ||
-			d.What == "state" && d.B == nil && strings.Contains("."+d.At, ".data.") ||
-			(d.Section == "checks" || d.What == "checks") && d.A == "unknown" && c.needs(d, func(p *place) bool { return p.b.Kind == Resource && p.b.repeats() != "" }))
+			d.What == "state" && strings.Contains("."+d.At, ".data.") && (d.B == nil || c.a.unmoved(d.At) && c.needs(d, (*place).repeated)) ||
+			(d.Section == "checks" || d.What == "checks") && (d.A == "unknown" || d.B == nil) && c.needs(d, (*place).repeated))
 	}},
 	{"a `moved` block to or from a resource that gets or loses `count`", func(c *comparison, d Difference) bool {
 		return d.Section != "exits" && c.recounted()
@@ -70,6 +71,12 @@ var classes = []class{
 	{"`-target`, where a module that is left out exports a lease", func(c *comparison, d Difference) bool {
 		return len(c.st.Do.Target) > 0 && c.refused(d, "Ephemeral resource instance has expired")
 	}},
+	{"`-target` of one instance of a module, in which modules are repeated over its resources", func(c *comparison, d Difference) bool {
+		return len(c.st.Do.Target) > 0 && c.refused(d, "Invalid index") && slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
+			return p.b.Kind == Call && p.up != nil && strings.Contains(c.b.said(), fmt.Sprintf("in module %q:", p.b.Name)) && p.needs(func(on *place) bool { return on.b.Kind == Resource }) &&
+				slices.ContainsFunc(c.st.Do.Target, func(t string) bool { return keyless(t) != t && strings.HasPrefix(p.addr()+".", keyless(t)+".") })
+		})
+	}},
 	{"`-target` of what needs one instance of something", func(c *comparison, d Difference) bool {
 		waits := func(d Difference) bool {
 			return c.about(d, c.delayed(func(string) bool { return slices.ContainsFunc(addressesOf(c.b), c.unneeded) }))
@@ -77,7 +84,7 @@ var classes = []class{
 		more := func(d Difference) bool {
 			return c.about(d, slices.DeleteFunc(addressesOf(c.b), func(at string) bool { return !c.unneeded(at) }))
 		}
-		return (d.Section == "checks" || d.What == "checks") && (d.A == nil || d.A == "unknown") && more(d) || (d.A == nil || d.What == "state" && d.B == nil || d.Section == "create first") && (c.unneeded(d.At) || d.What == "calls" && c.unneeded(c.subject(d))) || d.What == "plan" && d.Section != "exits" && waits(d) || strings.HasSuffix(d.Section, "result") && d.B == "unknown" && slices.ContainsFunc(addressesOf(c.b), func(a string) bool {
+		return (d.Section == "checks" || d.What == "checks") && (d.A == nil || strings.Contains(compact(d.A), "unknown")) && more(d) || (d.A == nil || d.What == "state" && d.B == nil || d.Section == "create first") && (c.unneeded(d.At) || d.What == "calls" && c.unneeded(c.subject(d))) || d.What == "plan" && d.Section != "exits" && waits(d) || strings.HasSuffix(d.Section, "result") && d.B == "unknown" && slices.ContainsFunc(addressesOf(c.b), func(a string) bool {
 			return keyless(a) == d.At && c.unneeded(a)
 		}) || c.idle(d, func(ch any) bool {
 			at := fmt.Sprint(get(ch, "address"))
@@ -110,7 +117,7 @@ var classes = []class{
 	}},
 	{"a provider whose settings are not known yet", func(c *comparison, d Difference) bool {
 		return c.b.halfConfigured() && (d.What == "plan" && unknowns(c.a, d.At) > unknowns(c.b, d.At) || strings.Contains(compact(d.A), `"unknown"`) && c.needs(d, (*place).configured) ||
-			d.What == "state" && d.A == nil && c.a.Apply.Exit == 1 || strings.HasPrefix(d.Section, "resource_changes ") && c.needs(d, (*place).configured) || d.What != "plan" && c.about(d, c.halfLooked()) ||
+			d.What == "state" && d.A == nil && c.a.Apply.Exit == 1 || strings.HasPrefix(d.Section, "resource_changes ") && c.needs(d, (*place).configured) || d.What != "plan" && (c.about(d, c.halfLooked()) || slices.ContainsFunc(c.halfLooked(), func(at string) bool { return c.dependsOn(at, c.subject(d)) })) ||
 			c.idle(d, func(ch any) bool { return c.about(Difference{At: fmt.Sprint(get(ch, "address"))}, c.halfLooked()) }))
 	}},
 	{"a provider whose settings are not known yet", func(c *comparison, d Difference) bool {
@@ -131,7 +138,7 @@ var classes = []class{
 		return d.What == "import" && slices.ContainsFunc([]string{"Unsupported attribute", "Ambiguous move statements", "Moved object still exists"}, func(title string) bool { return c.refuses(d, title) })
 	}},
 	{"the `import` command, where something else cannot be worked out", func(c *comparison, d Difference) bool {
-		return d.What == "import" && c.refused(d, "Invalid count argument", "Invalid for_each argument", "On demand", "Provider configuration not present")
+		return d.What == "import" && c.refused(d, "Invalid count argument", "Invalid for_each argument", "Invalid provider configuration", "Invalid value for variable", "On demand", "Provider configuration not present")
 	}},
 	{"outputs, data and results of checks in the state, after the `import` command", func(c *comparison, d Difference) bool {
 		as := compact(c.a.Before.Outputs[d.At])
@@ -360,7 +367,8 @@ var classes = []class{
 				at := fmt.Sprint(get(ch, "address"))
 				return c.through(at) || c.forWhole(at) && does(c.b, at, "read")
 			}) || c.refused(d, "Invalid count argument", "Invalid for_each argument") && (c.readForWhole() || len(c.st.Do.Target) > 0)) ||
-			len(c.st.Do.Target) > 0 && (d.Section == "checks" || d.What == "checks") && (d.A == nil || d.A == "unknown") && c.wholeModules(c.subject(d))
+			len(c.st.Do.Target) > 0 && (d.Section == "checks" || d.What == "checks") && (d.A == nil || d.A == "unknown") && (c.wholeModules(c.subject(d)) || c.forWhole(d.At)) ||
+			c.refuses(d, "condition failed") && !slices.ContainsFunc(c.failures(), func(at string) bool { return !c.about(Difference{At: at}, c.delayed(c.forWhole)) })
 	}},
 	{"outputs with `-target` of one instance", func(c *comparison, d Difference) bool {
 		partly := func(d Difference) bool {
@@ -424,7 +432,7 @@ var classes = []class{
 			return true
 		}
 		return d.Section == "create first" && d.A == true && (strings.HasSuffix(d.At, " deposed") || len(c.st.Do.Target) > 0 || imports(c.a, d.At) || strings.HasSuffix(d.At, "]")) ||
-			d.Section == "create first" && d.B == true && c.firstForGone(d.At) ||
+			d.Section == "create first" && d.B == true && (c.firstForGone(d.At) || c.a.Apply.Exit == 1 && c.a.unmoved(d.At) && slices.Contains(addressesOf(c.a), d.At)) ||
 			(d.Section == "create first" && d.B == true || d.Section == "resource_changes actions" && compact(d.B) == `["create","delete"]`) && c.firstFor(d.At, func(p *place) bool {
 				return p.up != nil && !slices.ContainsFunc(c.a.After.Resources, func(r *StateResource) bool { return strings.HasPrefix(keyless(r.Module)+".", p.up.addr()+".") })
 			})

@@ -152,6 +152,21 @@ func (c *comparison) absent(p *place) bool {
 	return p.b.Kind == Resource && !c.a.Before.has(p)
 }
 
+// repeated is whether it is a resource that may have several instances.
+func (p *place) repeated() bool { return p.b.Kind == Resource && p.b.repeats() != "" }
+
+// unmoved is whether an object, or data, are in the state as they were.
+func (o *Outcome) unmoved(addr string) bool {
+	was := stateOf(o.Before)["attributes|"+addr]
+	return was != nil && compact(was) == compact(stateOf(o.After)["attributes|"+addr])
+}
+
+// dependsOn is whether an object depended on another one, as Lethe's state has it.
+func (c *comparison) dependsOn(addr, on string) bool {
+	is := c.a.Before.at(addr)
+	return is != nil && slices.Contains(is.Dependencies, keyless(on))
+}
+
 // left is whether data are in the state with Lethe and not with Terraform.
 func (c *comparison) left(p *place) bool {
 	return p.b.Kind == Data && c.a.After.has(p) && !c.b.After.has(p)
@@ -392,7 +407,11 @@ func (c *comparison) recounted() bool {
 			was = name + "."
 		}
 		yes := b.arg("to").Text+"." == was
-		c.a.Before.managed(func(r *StateResource, i *StateInstance) { yes = yes || strings.Contains("."+i.addr(r)+".", "."+was) })
+		from := b.arg("from").text() + strings.TrimPrefix(was, name)
+		c.a.Before.managed(func(r *StateResource, i *StateInstance) {
+			at := "." + i.addr(r) + "."
+			yes = yes || strings.Contains(at, "."+was) || b.arg("to").text() == name && strings.Contains(at, "."+from)
+		})
 		return yes
 	})
 }

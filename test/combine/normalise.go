@@ -31,7 +31,7 @@ func (n *names) learn(s *State) {
 		if !uuid.MatchString(id) || n.known[id] != "" {
 			return
 		}
-		addr := i.addr(r)
+		addr := n.replacer().Replace(i.addr(r)) // its key may be an id
 		n.count[addr]++
 		n.known[id] = fmt.Sprintf("id %d of %s", n.count[addr], strings.NewReplacer(`"`, "'", `\\`, "").Replace(addr))
 	})
@@ -43,15 +43,20 @@ func (n *names) plain(v any) any {
 	if err != nil {
 		return err.Error()
 	}
+	var out any
+	if err := json.Unmarshal([]byte(n.replacer().Replace(string(b))), &out); err != nil {
+		return err.Error()
+	}
+	return ordered(out)
+}
+
+// replacer puts the names in the place of the ids.
+func (n *names) replacer() *strings.Replacer {
 	var pairs []string
 	for id, name := range n.known {
 		pairs = append(pairs, id, name, strings.ToUpper(id), strings.ToUpper(name))
 	}
-	var out any
-	if err := json.Unmarshal([]byte(strings.NewReplacer(pairs...).Replace(string(b))), &out); err != nil {
-		return err.Error()
-	}
-	return ordered(out)
+	return strings.NewReplacer(pairs...)
 }
 
 // ordered puts sets into the order that they have without ids.

@@ -44,6 +44,14 @@ type leaseKey struct {
 	face     frame.Face
 }
 
+// twin names the lease of the other face.
+func (k leaseKey) twin() leaseKey {
+	if k.face == frame.Before {
+		return leaseKey{k.instance, frame.After}
+	}
+	return leaseKey{k.instance, frame.Before}
+}
+
 func keyOf(inst addr.Instance, face frame.Face) leaseKey {
 	inst.Key = inst.Key.Hide()
 	return leaseKey{inst, face}
@@ -51,9 +59,13 @@ func keyOf(inst addr.Instance, face frame.Face) leaseKey {
 
 // opening is a lease that was asked for.
 type opening struct {
-	sync.Mutex
-	done  bool
-	lease atomic.Pointer[lease.Lease] // nil if it is not open: deferred, or failed
+	*sync.Mutex // one for both faces of an instance
+	done        bool
+	lease       atomic.Pointer[lease.Lease] // nil if it is not open: deferred, or failed
+
+	// What was opened: with what, through which process, and what it gave.
+	config, value mark.Value
+	provider      provider.Provider
 }
 
 // Receive makes sure that the ephemeral resources whose values reach an instance of a declaration are
@@ -133,15 +145,7 @@ func (l *Leases) lease(ctx context.Context, bag *diag.Bag, e *program.Declaratio
 
 func (l *Leases) leaseOne(ctx context.Context, bag *diag.Bag, e *program.Declaration, f *frame.Frame, key addr.Key, face frame.Face) {
 	inst := e.Resource.In(f.Addr()).Instance(key)
-	k := keyOf(inst, face)
-	l.mu.Lock()
-	o := l.openings[k]
-	if o == nil {
-		o = &opening{}
-		l.openings[k] = o
-		l.of[e.ID] = append(l.of[e.ID], k)
-	}
-	l.mu.Unlock()
+	o := l.ask(e, keyOf(inst, face))
 	o.Lock()
 	defer o.Unlock()
 	if !o.done {
@@ -156,6 +160,29 @@ func (l *Leases) leaseOne(ctx context.Context, bag *diag.Bag, e *program.Declara
 		bag.Add(diag.Errorf("Ephemeral resource instance has expired", "%s could not be renewed, and its value must not be used any more: %s.", inst, err).At(e.Range).About(inst))
 		f.Fail(e.ID, key, face)
 	}
+}
+
+// ask gives the opening of an instance on a face.
+func (l *Leases) ask(e *program.Declaration, k leaseKey) *opening {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	o := l.openings[k]
+	if o == nil {
+		o = &opening{Mutex: new(sync.Mutex)}
+		if twin := l.openings[k.twin()]; twin != nil {
+			o.Mutex = twin.Mutex
+		}
+		l.openings[k] = o
+		l.of[e.ID] = append(l.of[e.ID], k)
+	}
+	return o
+}
+
+// asked gives an opening that was asked for; nil: it was not.
+func (l *Leases) asked(k leaseKey) *opening {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.openings[k]
 }
 
 // open opens an instance and fills its slot. What cannot be opened yet gets a placeholder,
@@ -211,7 +238,21 @@ func (l *Leases) tryOpen(ctx context.Context, bag *diag.Bag, opener Opener, e *p
 		l.deferred(inst.Current())
 		return t.Closed(config, why), nil, true
 	}
-	return l.hold(ctx, bag, t, config, why, e, inst)
+	k := keyOf(inst, face)
+	if twin := l.asked(k.twin()); l.o.Ready != nil && twin != nil && twin.serves(config, t.Provider) {
+		return twin.value, twin.lease.Load(), true
+	}
+	v, held, ok := l.hold(ctx, bag, t, config, why, e, inst)
+	if o := l.asked(k); ok {
+		o.config, o.value, o.provider = config, v, t.Provider
+	}
+	return v, held, ok
+}
+
+// serves reports whether a lease is open that was asked for with the same configuration, and of the same process. A
+// walk that plans closes those of both faces together, so one can serve both.
+func (o *opening) serves(config mark.Value, p provider.Provider) bool {
+	return o.lease.Load() != nil && o.provider == p && o.config.Raw.RawEquals(config.Raw)
 }
 
 // hold opens the lease and enters it into the ledger. One whose answer breaks the contract is
@@ -303,9 +344,7 @@ func (l *Leases) Close(e *program.Declaration, in *addr.ModuleInstance, face fra
 }
 
 func (l *Leases) close(e *program.Declaration, k leaseKey) {
-	l.mu.Lock()
-	o := l.openings[k]
-	l.mu.Unlock()
+	o := l.asked(k)
 	if o == nil {
 		return // nothing asked for it
 	}
