@@ -164,7 +164,7 @@ func (o *Ordering) addObjects() {
 func (o *Ordering) object(obj addr.Object, e *state.Entry, c *plan.Change) int32 {
 	x := plan.Object{
 		Group: o.group(obj.Abs()), Key: o.key(obj.Key), Deposed: obj.IsDeposed(), Current: -1,
-		Existed: e != nil, CreateFirst: e != nil && e.CreateFirst,
+		Existed: e != nil, CreateFirst: e != nil && e.CreateFirst && (c == nil || c.Action != plan.Forget), // nothing happens to what is forgotten
 	}
 	if h, ok := o.hold(obj, e, c); ok {
 		x.UpHolds = o.alone(h)
