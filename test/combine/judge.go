@@ -224,7 +224,7 @@ func (j *judgement) single(call cloud.Call) bool {
 		}
 	}
 	j.st.Config.each(func(_ *Module, b *Block) { // of what is not applied yet nothing can be said
-		if b.Type == "combine_look" && !slices.ContainsFunc(j.o.After.Resources, func(r *StateResource) bool { return r.Name == b.Name }) {
+		if b.Type == "combine_look" && (j.o.Apply == nil && b.repeats() != "" || !slices.ContainsFunc(j.o.After.Resources, func(r *StateResource) bool { return r.Name == b.Name })) {
 			n = 0
 		}
 	})
