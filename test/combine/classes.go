@@ -49,7 +49,7 @@ var classes = []class{
 			(d.Section == "checks" || d.What == "checks") && (d.A == "unknown" || d.B == nil) && c.needs(d, (*place).repeated))
 	}},
 	{"a `moved` block to or from a resource that gets or loses `count`", func(c *comparison, d Difference) bool {
-		return d.Section != "exits" && c.recounted()
+		return (d.Section != "exits" || c.refuses(d, "Moved resource instances excluded by targeting")) && c.recounted()
 	}},
 	{"a `moved` block that takes a resource or a module to one that has other objects", func(c *comparison, d Difference) bool {
 		return d.Section != "exits" && slices.ContainsFunc(blocked.FindAllStringSubmatch(c.b.said(), -1), func(m []string) bool {
@@ -432,7 +432,7 @@ var classes = []class{
 			return true
 		}
 		return d.Section == "create first" && d.A == true && (strings.HasSuffix(d.At, " deposed") || len(c.st.Do.Target) > 0 || imports(c.a, d.At) || strings.HasSuffix(d.At, "]")) ||
-			d.Section == "create first" && d.B == true && (c.firstForGone(d.At) || c.a.Apply.Exit == 1 && c.a.unmoved(d.At) && slices.Contains(addressesOf(c.a), d.At)) ||
+			d.Section == "create first" && d.B == true && (c.firstForGone(d.At) || c.undone(d.At)) ||
 			(d.Section == "create first" && d.B == true || d.Section == "resource_changes actions" && compact(d.B) == `["create","delete"]`) && c.firstFor(d.At, func(p *place) bool {
 				return p.up != nil && !slices.ContainsFunc(c.a.After.Resources, func(r *StateResource) bool { return strings.HasPrefix(keyless(r.Module)+".", p.up.addr()+".") })
 			})
@@ -440,6 +440,6 @@ var classes = []class{
 	{"dependencies of what does not change", func(c *comparison, d Difference) bool {
 		ours, _ := d.A.(string)
 		theirs, _ := d.B.(string)
-		return d.Section == "dependencies" && (contains(strings.Fields(ours), strings.Fields(theirs)) || strings.HasSuffix(d.At, " deposed") && contains(strings.Fields(theirs), strings.Fields(ours)) || c.st.Do.Refresh == "only" || c.b.kept(d.At, strings.Fields(ours), strings.Fields(theirs)))
+		return d.Section == "dependencies" && (contains(strings.Fields(ours), strings.Fields(theirs)) || strings.HasSuffix(d.At, " deposed") && contains(strings.Fields(theirs), strings.Fields(ours)) || c.st.Do.Refresh == "only" || c.undone(d.At) && contains(strings.Fields(theirs), strings.Fields(ours)) || c.b.kept(d.At, strings.Fields(ours), strings.Fields(theirs)))
 	}},
 }

@@ -167,6 +167,11 @@ func (c *comparison) dependsOn(addr, on string) bool {
 	return is != nil && slices.Contains(is.Dependencies, keyless(on))
 }
 
+// undone is whether Lethe planned something of an object, and nothing came of it.
+func (c *comparison) undone(addr string) bool {
+	return c.a.Apply != nil && c.a.Apply.Exit == 1 && slices.Contains(addressesOf(c.a), addr) && c.a.unmoved(addr)
+}
+
 // left is whether data are in the state with Lethe and not with Terraform.
 func (c *comparison) left(p *place) bool {
 	return p.b.Kind == Data && c.a.After.has(p) && !c.b.After.has(p)
