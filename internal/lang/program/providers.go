@@ -281,14 +281,19 @@ func (r *providerResolver) checkEntry(n, child *Node, e *config.Passed) {
 	}
 	given, wanted := n.Config.Provider(e.Parent.Local), child.Config.Provider(e.Child.Local)
 	req := child.Unit.Module.Required[e.Child.Local]
+	listed := req != nil && req.Range != (diag.Range{}) // in required_providers, not by the type of a resource
 	own, declared := child.Unit.Module.Providers[e.Child]
 	switch {
 	case declared && !isEmpty(own):
 		r.error(diag.Errorf("Cannot override provider configuration", "The configuration of %s has its own local configuration for %s, and so it cannot accept an overridden configuration provided by its caller.", child.Config.Path, e.Child).At(e.Range).See("declared here", own.Range))
 	case given != wanted && given.Canon() != wanted.Canon():
-		r.error(diag.Errorf("Provider type mismatch", "The assigned configuration is for provider %q, but local name %q in %s represents %q.", given.ForDisplay(), e.Child.Local, child.Config.Path, wanted.ForDisplay()).At(e.Range))
-	case declared || req != nil && (e.Child.Alias == "" || slices.Contains(req.Aliases, e.Child)):
-	case req != nil && req.Range != (diag.Range{}) && wanted.Namespace != "hashicorp": // Terraform's rule
+		text := fmt.Sprintf("The assigned configuration is for provider %q, but local name %q in %s represents %q.", given.ForDisplay(), e.Child.Local, child.Config.Path, wanted.ForDisplay())
+		if !listed {
+			text += fmt.Sprintf("\n\nIf you also control the child module, add a required_providers entry named %q with the source address %q.", e.Child.Local, given.ForDisplay())
+		}
+		r.error(diag.Errorf("Provider type mismatch", "%s", text).At(e.Range))
+	case declared || listed && (e.Child.Alias == "" || slices.Contains(req.Aliases, e.Child)):
+	case listed && wanted.Namespace != "hashicorp": // Terraform's rule
 		r.error(diag.Errorf("Reference to undefined provider", "The child module does not declare any provider requirement with the local name %q.\n\nIf you also control the child module, you can add an entry for %s to configuration_aliases in its required_providers block to accept this provider configuration.", e.Child, e.Child).At(e.Range))
 	default:
 		how := fmt.Sprintf("a required_providers entry named %q with the source address %q", e.Child, wanted.ForDisplay())
