@@ -371,6 +371,10 @@ type Tree struct {
 	// Closed: nothing more can be said of the configuration. A module is for another version, or
 	// there is none, or there are too many.
 	Closed bool
+
+	// Called: the root module is looked at as one that others call, and that is passed what its
+	// configuration_aliases name.
+	Called bool
 }
 
 // Resolve finds the directory of a called module. It evaluates call's source and version

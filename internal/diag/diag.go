@@ -357,15 +357,35 @@ func (b *Bag) Take(from *Bag) {
 }
 
 // List gives the contents: by place in the source, then by address, those without either in the
-// order they came.
+// order they came. A warning that has become an error, of the same title about the same place, is not among them.
 func (b *Bag) List() []Diagnostic {
 	b.mu.Lock()
-	out := slices.Clone(b.list)
+	out, errors := slices.Clone(b.list), b.errors
 	b.mu.Unlock()
+	if errors > 0 {
+		out = withoutOutdated(out)
+	}
 	slices.SortStableFunc(out, func(x, y Diagnostic) int {
 		return cmp.Or(comparePlaces(x.Subject, y.Subject), strings.Compare(x.Address, y.Address))
 	})
 	return out
+}
+
+// withoutOutdated takes out the warnings that have become errors.
+func withoutOutdated(list []Diagnostic) []Diagnostic {
+	type about struct {
+		title string
+		at    Range
+	}
+	wrong := map[about]bool{}
+	for _, d := range list {
+		if d.Severity == Error && d.Subject != nil {
+			wrong[about{d.Summary, *d.Subject}] = true
+		}
+	}
+	return slices.DeleteFunc(list, func(d Diagnostic) bool {
+		return d.Severity == Warning && d.Subject != nil && wrong[about{d.Summary, *d.Subject}]
+	})
 }
 
 func comparePlaces(a, b *Range) int {

@@ -118,6 +118,20 @@ func TestRetract(t *testing.T) {
 	}
 }
 
+// A warning that comes back as an error is said once.
+func TestWarningBecomesError(t *testing.T) {
+	var b diag.Bag
+	b.Add(diag.Warningf("first", "").At(at("f", 1)), diag.Warningf("second", "").At(at("f", 2)), diag.Warningf("first", ""))
+	if got := titles(&b); !slices.Equal(got, []string{"first", "second", "first"}) {
+		t.Errorf("%q", got)
+	}
+	b.Add(diag.Errorf("first", "").At(at("f", 1)), diag.Errorf("other", "").At(at("f", 2)))
+	list := b.List()
+	if got := titles(&b); !slices.Equal(got, []string{"first", "second", "other", "first"}) || list[0].Severity != diag.Error {
+		t.Errorf("%q", got)
+	}
+}
+
 func titles(b *diag.Bag) []string {
 	var out []string
 	for _, d := range b.List() {

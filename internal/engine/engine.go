@@ -62,6 +62,11 @@ type (
 // Compile makes a program of a configuration and holds it against its providers' schemas, also after
 // mistakes: all of them are reported.
 func (e *Engine) Compile(ctx context.Context, tree *config.Tree, o vet.CheckOptions, bag *diag.Bag) (*program.Program, bool) {
+	if o.Called {
+		called := *tree
+		called.Called = true
+		tree = &called
+	}
 	p, ok := lang.Compile(tree, bag)
 	described := e.Pool.Lookup(ctx, bag)
 	schemas := func(p addr.Provider) *provider.Schemas {

@@ -194,12 +194,10 @@ func (h *Human) Plan(p *plan.Plan, o PlanOptions) {
 func (h *Human) next(saved string) string {
 	rule := "\n" + h.o.rule() + "\n"
 	switch {
-	case saved == "" && h.o.Automation:
+	case h.o.Automation:
 		return ""
 	case saved == "":
 		return rule + fmt.Sprintf("\nNote: You didn't use the -out option to save this plan, so %s can't\nguarantee to take exactly these actions if you run \"%s apply\" now.\n", h.o.product(), h.o.command())
-	case h.o.Automation:
-		return rule + fmt.Sprintf("\nSaved the plan to: %s\n", EscapeLine(saved))
 	}
 	return rule + fmt.Sprintf("\nSaved the plan to: %s\n\nTo perform exactly these actions, run the following command to apply:\n    %s apply %s\n", EscapeLine(saved), h.o.command(), quote(saved))
 }

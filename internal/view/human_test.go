@@ -206,7 +206,7 @@ func TestWhatToDoNext(t *testing.T) {
 		want string
 	}{
 		"saved":        {po: PlanOptions{Saved: "tfplan"}, want: rule + "Saved the plan to: tfplan\n\nTo perform exactly these actions, run the following command to apply:\n    lethe apply \"tfplan\"\n"},
-		"saved in CI":  {o: Options{Automation: true}, po: PlanOptions{Saved: "tfplan"}, want: rule + "Saved the plan to: tfplan\n"},
+		"saved in CI":  {o: Options{Automation: true}, po: PlanOptions{Saved: "tfplan"}, want: ""},
 		"not saved":    {want: rule + "Note: You didn't use the -out option to save this plan, so Lethe can't\nguarantee to take exactly these actions if you run \"lethe apply\" now.\n"},
 		"in CI":        {o: Options{Automation: true}, want: ""},
 		"applying":     {po: PlanOptions{Applying: true}, want: ""},

@@ -1,6 +1,7 @@
 package base
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -68,10 +69,10 @@ func (s *Screen) readLine(f *os.File, secret bool) (string, bool) {
 	return text, err == nil || text != ""
 }
 
-// Confirm asks for a plain "yes". Without an answer it is false and false.
-func (s *Screen) Confirm(title, note string) (yes, answered bool) {
+// Confirm asks for a plain "yes"; what says what it is given for, such as "approve". Without an answer it is false and false.
+func (s *Screen) Confirm(title, note, what string) (yes, answered bool) {
 	s.Print("\n")
-	text, ok := s.Ask(Question{Title: title, Note: strings.TrimPrefix(note+"\n", "\n") + "Only 'yes' will be accepted to approve."})
+	text, ok := s.Ask(Question{Title: title, Note: strings.TrimPrefix(note+"\n", "\n") + "Only 'yes' will be accepted to " + what + "."})
 	return ok && text == "yes", ok
 }
 
@@ -80,6 +81,7 @@ type Approval struct {
 	Given   bool   // by a flag: nothing is asked
 	Title   string // the question
 	Note    string // what stands below it
+	For     string // what "yes" is given for, "approve" if empty
 	Use     string // what to give where no user can be asked
 	Refused string // what is printed where the answer is another
 }
@@ -89,7 +91,7 @@ func (c *Call) Approve(a Approval) bool {
 	if a.Given {
 		return true
 	}
-	yes, answered := c.UI.Confirm(a.Title, a.Note)
+	yes, answered := c.UI.Confirm(a.Title, a.Note, cmp.Or(a.For, "approve"))
 	switch {
 	case !answered && !c.CutShort():
 		c.Bag.Add(diag.Errorf("Not approved", notApproved, a.Use))

@@ -14,7 +14,7 @@ func TestConfirm(t *testing.T) {
 	e := &Env{Stdin: bytes.NewBufferString("yes\n"), Stdout: &out, Stderr: &out}
 	s := NewScreen(&Call{Env: e, Command: &Command{Name: "apply", Stream: true}, Secrets: &secret.Set{}})
 	s.Line("progress")
-	if yes, answered := s.Confirm("Go on?", ""); !yes || !answered {
+	if yes, answered := s.Confirm("Go on?", "", "go on"); !yes || !answered {
 		t.Error("the answer was not read")
 	}
 	if text := out.String(); !strings.HasPrefix(text, "progress\n") || !strings.Contains(text, "Go on?") {

@@ -67,6 +67,6 @@ func validate(ctx context.Context, c *base.Call, f *validateFlags) {
 	if !f.noTests {
 		p.Tests().Read()
 	}
-	p.Judge(ctx, vet.CheckOptions{})
+	p.Judge(ctx, vet.CheckOptions{Called: true})
 	p.JudgeEncryption()
 }

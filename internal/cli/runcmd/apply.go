@@ -74,7 +74,7 @@ func approve(p *project.Project, pl *plan.Plan) bool {
 		return false
 	}
 	title, note := "Do you want to perform these actions?", p.Call.Product()+" will perform the actions described above."
-	where := ""
+	what, where := "confirm", ""
 	if pl.Workspace != "default" {
 		where = " in workspace \"" + pl.Workspace + "\""
 	}
@@ -84,13 +84,14 @@ func approve(p *project.Project, pl *plan.Plan) bool {
 	case plan.RefreshOnly:
 		title, note = "Would you like to update the "+p.Call.Product()+" state to reflect these detected changes?", p.Call.Product()+" will write these changes to the state without modifying any real infrastructure.\nThere is no undo."
 	default:
+		what = "approve"
 		if where != "" {
 			title = "Do you want to perform these actions" + where + "?"
 		}
 	}
 	p.UI.Diagnostics(p.Bag.List()) // so that users know of them when they answer
 	p.Bag.Clear()
-	yes, answered := p.UI.Confirm(title, note)
+	yes, answered := p.UI.Confirm(title, note, what)
 	if yes {
 		return true
 	}

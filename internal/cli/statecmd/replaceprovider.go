@@ -57,7 +57,7 @@ func runReplaceProvider(ctx context.Context, c *base.Call, f *replaceFlags) int 
 		for _, r := range changed {
 			c.UI.Print("  " + r.String() + "\n")
 		}
-		if !c.Approve(base.Approval{Given: f.autoApprove, Title: "Do you want to make these changes?", Use: "-auto-approve", Refused: "Cancelled replacing providers."}) {
+		if !c.Approve(base.Approval{Given: f.autoApprove, Title: "Do you want to make these changes?", For: "continue", Use: "-auto-approve", Refused: "Cancelled replacing providers."}) {
 			return nil, false
 		}
 		c.UI.Print(fmt.Sprintf("\nSuccessfully replaced provider for %d resources.\n", len(changed)))

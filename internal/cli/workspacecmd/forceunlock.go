@@ -37,7 +37,7 @@ func runForceUnlock(ctx context.Context, c *base.Call, f *unlockFlags) int {
 		return c.UI.Fail()
 	}
 	if !c.Approve(base.Approval{
-		Given: f.force, Title: "Do you really want to force-unlock?", Use: "-force", Refused: "force-unlock cancelled.",
+		Given: f.force, Title: "Do you really want to force-unlock?", For: "confirm", Use: "-force", Refused: "force-unlock cancelled.",
 		Note: "Lethe will remove the lock on the remote state.\nThis will allow local Lethe commands to modify this state, even though it\nmay still be in use.",
 	}) {
 		return c.UI.Fail()

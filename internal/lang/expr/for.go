@@ -17,7 +17,8 @@ type For struct{ *hclsyntax.ForExpr }
 func (e *For) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if v, ok := sample(e.CollExpr, ctx); ok {
 		t := &turns{e: e, ctx: ctx, s: envOf(ctx), known: true, result: cty.DynamicVal}
-		return t.probe(cty.DynamicVal, v), t.diags
+		v = t.probe(cty.DynamicVal, v)
+		return v, e.CollExpr.(*Ref).ofAny(t.diags, ctx)
 	}
 	coll, diags := e.CollExpr.Value(ctx)
 	if diags.HasErrors() {
@@ -312,7 +313,7 @@ type Splat struct{ *hclsyntax.SplatExpr }
 func (e *Splat) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if v, ok := sample(e.Source, ctx); ok {
 		out, diags := e.over(cty.TupleVal([]cty.Value{v}), nil).Value(ctx)
-		return Raise(cty.DynamicVal, out), diags
+		return Raise(cty.DynamicVal, out), e.Source.(*Ref).ofAny(diags, ctx)
 	}
 	v, diags := e.Source.Value(ctx)
 	out, diags := e.over(v, diags).Value(ctx)

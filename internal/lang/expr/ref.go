@@ -1,8 +1,11 @@
 package expr
 
 import (
+	"fmt"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -32,6 +35,9 @@ func (e *Relative) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	}
 	v, more := traverse(v, e.Traversal)
 	withContext(more, e, ctx)
+	if ix, ok := e.Source.(*Index); ok && ix.Target != nil {
+		more = ix.Target.ofAny(more, ctx)
+	}
 	return v, append(diags, more...)
 }
 
@@ -49,6 +55,27 @@ func (e *Ref) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		d.Expression, d.EvalContext = e, ctx
 	}
 	return v, diags
+}
+
+// ofAny is what is wrong with any instance of a resource, where nothing says that there is one: a warning. A module
+// that was written for another version of a provider can be used without what is not as it expects.
+func (e *Ref) ofAny(diags hcl.Diagnostics, ctx *hcl.EvalContext) hcl.Diagnostics {
+	s := envOf(ctx)
+	if len(diags) == 0 || s == nil || !s.Validate || e.Root != RootResource {
+		return diags
+	}
+	if _, unknown := s.Scope.Sample(e); !unknown {
+		return diags
+	}
+	for i, d := range diags {
+		if d.Severity == hcl.DiagError {
+			twin := *d
+			twin.Severity = hcl.DiagWarning
+			twin.Detail += fmt.Sprintf(" This is an error as soon as there is an instance of %s.", config.ReferenceText(e.Traversal))
+			diags[i] = &twin
+		}
+	}
+	return diags
 }
 
 // After is how many steps of the reference select from what it names.

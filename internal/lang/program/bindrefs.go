@@ -49,6 +49,7 @@ func (c *binder) path(n *Node, s *selection) {
 		c.attribute(s, a, rest, at)
 	case sch.Nested(name) != nil:
 		c.inside(s, sch.Nested(name).Type(), rest)
+	case s.Any:
 	default:
 		s.Target.Wrong = true
 		c.error(diag.Errorf("Unsupported attribute", "This object has no argument, nested block, or exported attribute named %q.%s", name, diag.DidYouMean(name, AllNames(sch.Block))).At(at))
@@ -72,7 +73,7 @@ func adviceOn(a *schema.Attr) string {
 // inside lets the library say what it thinks of the remaining steps.
 func (c *binder) inside(s *selection, ty cty.Type, rest hcl.Traversal) {
 	_, diags := rest.TraverseRel(cty.UnknownVal(ty))
-	if diags.HasErrors() {
+	if diags.HasErrors() && !s.Any {
 		s.Target.Wrong = true
 		c.ok = c.bag.HCL(diags) && c.ok
 	}

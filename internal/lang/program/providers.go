@@ -64,6 +64,10 @@ func (r *providerResolver) ofResource(n *Node, res *config.Resource) Decl {
 		if res.Provider != nil {
 			at = res.Provider.Range
 		}
+		if takes(n, name) {
+			r.error(unpassed(name).At(at))
+			return d
+		}
 		r.error(diag.Errorf("Provider configuration not present", "There is no configuration %q of provider %s %s. Add a provider %q block with alias = %q, or use another configuration.",
 			name, prov.ForDisplay(), moduleOf(n), name.Local, name.Alias).At(at))
 	}
@@ -89,25 +93,36 @@ func (r *providerResolver) checkKey(d *Declaration, passed bool) {
 	}
 }
 
+// unpassed says that nothing passes the root module what its configuration_aliases name.
+func unpassed(name config.ProviderName) diag.Diagnostic {
+	return diag.Errorf("Provider configuration not present", "This module expects its caller to pass it the configuration %q (configuration_aliases), and there is no caller here. Call it from another module, with an entry for %s in the providers argument; or add a provider %q block with alias = %q, for a test to the test file.",
+		name, name, name.Local, name.Alias)
+}
+
 // expectsPassed reports whether a module declares that its caller passes a configuration.
 func expectsPassed(n *Node, name config.ProviderName) bool {
+	return n.Parent != nil && takes(n, name)
+}
+
+// takes reports whether a name is among the configuration_aliases of a module.
+func takes(n *Node, name config.ProviderName) bool {
 	req := n.Unit.Module.Required[name.Local]
-	return n.Parent != nil && req != nil && slices.Contains(req.Aliases, name)
+	return req != nil && slices.Contains(req.Aliases, name)
 }
 
 // lookupConfig finds the declaration that a provider name means in a module, noDecl if there is
 // none. It implies an empty configuration in the root where the language wants one; find does not.
 func (p *Program) lookupConfig(n *Node, name config.ProviderName) Decl {
 	d, root := p.find(n, name)
-	if d == NoDecl && !root.IsZero() {
+	if d == NoDecl && !root.Provider.IsZero() {
 		return p.implied(root)
 	}
 	return d
 }
 
 // find is lookupConfig without implying anything. Where only an implied configuration can be meant,
-// it says of which provider.
-func (p *Program) find(n *Node, name config.ProviderName) (Decl, addr.Provider) {
+// it says which one.
+func (p *Program) find(n *Node, name config.ProviderName) (Decl, addr.ProviderConfig) {
 	prov := n.Config.Provider(name.Local)
 	for {
 		if entry := passedFor(n, name); entry != nil {
@@ -116,16 +131,17 @@ func (p *Program) find(n *Node, name config.ProviderName) (Decl, addr.Provider) 
 			continue
 		}
 		if i, ok := ownConfig(n, name); ok {
-			return n.Decl(i), addr.Provider{}
+			return n.Decl(i), addr.ProviderConfig{}
 		}
-		if name.Alias != "" {
-			return NoDecl, addr.Provider{}
+		if name.Alias != "" && !(p.tree.Called && n.Parent == nil && takes(n, name)) {
+			return NoDecl, addr.ProviderConfig{}
 		}
 		if n.Parent == nil {
-			if d, ok := p.configs[addr.ProviderConfig{Provider: prov}]; ok {
-				return d, addr.Provider{}
+			c := addr.ProviderConfig{Provider: prov, Alias: name.Alias}
+			if d, ok := p.configs[c]; ok {
+				return d, addr.ProviderConfig{}
 			}
-			return NoDecl, prov
+			return NoDecl, c
 		}
 		n = n.Parent
 		name = config.ProviderName{Local: localFor(n, prov)}
@@ -180,13 +196,12 @@ func localOf(n *Node, typ string, meant func(addr.Provider) bool) (string, bool)
 	return typ, meant(n.Config.Provider(typ))
 }
 
-// implied is the empty default configuration of the root.
-func (p *Program) implied(prov addr.Provider) Decl {
-	c := addr.ProviderConfig{Provider: prov}
+// implied is an empty configuration of the root: a default one, or one that a caller which is not there passes.
+func (p *Program) implied(c addr.ProviderConfig) Decl {
 	if d, ok := p.configs[c]; ok {
 		return d
 	}
-	d := &Declaration{ID: Decl(len(p.decls)), Kind: Provider, Name: prov.Type, Provider: c}
+	d := &Declaration{ID: Decl(len(p.decls)), Kind: Provider, Name: c.Provider.Type, Provider: c}
 	p.decls = append(p.decls, d)
 	p.at = append(p.at, nil)
 	p.configs[c] = d.ID
@@ -257,19 +272,28 @@ func (r *providerResolver) checkEntry(n, child *Node, e *config.Passed) {
 		return // some of this is not known
 	}
 	if r.p.lookupConfig(n, e.Parent.ProviderName) == NoDecl && !expectsPassed(n, e.Parent.ProviderName) {
+		if takes(n, e.Parent.ProviderName) {
+			r.error(unpassed(e.Parent.ProviderName).At(e.Parent.Range))
+			return
+		}
 		r.error(diag.Errorf("Provider configuration not present", "The configuration %q is not declared %s, so it cannot be passed to module.%s.", e.Parent.ProviderName, moduleOf(n), child.Config.Call.Name).At(e.Parent.Range))
 		return
 	}
 	given, wanted := n.Config.Provider(e.Parent.Local), child.Config.Provider(e.Child.Local)
 	req := child.Unit.Module.Required[e.Child.Local]
+	listed := req != nil && req.Range != (diag.Range{}) // in required_providers, not by the type of a resource
 	own, declared := child.Unit.Module.Providers[e.Child]
 	switch {
 	case declared && !isEmpty(own):
 		r.error(diag.Errorf("Cannot override provider configuration", "The configuration of %s has its own local configuration for %s, and so it cannot accept an overridden configuration provided by its caller.", child.Config.Path, e.Child).At(e.Range).See("declared here", own.Range))
 	case given != wanted && given.Canon() != wanted.Canon():
-		r.error(diag.Errorf("Provider type mismatch", "The assigned configuration is for provider %q, but local name %q in %s represents %q.", given.ForDisplay(), e.Child.Local, child.Config.Path, wanted.ForDisplay()).At(e.Range))
-	case declared || req != nil && (e.Child.Alias == "" || slices.Contains(req.Aliases, e.Child)):
-	case req != nil && req.Range != (diag.Range{}) && wanted.Namespace != "hashicorp": // Terraform's rule
+		text := fmt.Sprintf("The assigned configuration is for provider %q, but local name %q in %s represents %q.", given.ForDisplay(), e.Child.Local, child.Config.Path, wanted.ForDisplay())
+		if !listed {
+			text += fmt.Sprintf("\n\nIf you also control the child module, add a required_providers entry named %q with the source address %q.", e.Child.Local, given.ForDisplay())
+		}
+		r.error(diag.Errorf("Provider type mismatch", "%s", text).At(e.Range))
+	case declared || listed && (e.Child.Alias == "" || slices.Contains(req.Aliases, e.Child)):
+	case listed && wanted.Namespace != "hashicorp": // Terraform's rule
 		r.error(diag.Errorf("Reference to undefined provider", "The child module does not declare any provider requirement with the local name %q.\n\nIf you also control the child module, you can add an entry for %s to configuration_aliases in its required_providers block to accept this provider configuration.", e.Child, e.Child).At(e.Range))
 	default:
 		how := fmt.Sprintf("a required_providers entry named %q with the source address %q", e.Child, wanted.ForDisplay())

@@ -129,7 +129,7 @@ func (r *rewriter) relative(e *hclsyntax.RelativeTraversalExpr) hclsyntax.Expres
 	n.Source = r.node(e.Source)
 	if ix, ok := n.Source.(*expr.Index); ok {
 		if ix.Target != nil {
-			r.selects(ix.Target, n.Traversal)
+			r.noteSelection(selection{Target: ix.Target, Rest: n.Traversal, Any: ix.Target.Repeated})
 		} else if whole, ok := ix.Collection.(*expr.Ref); ok && len(whole.Rest) == 0 {
 			r.selectsOutput(whole, n.Traversal, true)
 		}

@@ -46,7 +46,7 @@ func (r *rewriter) selectsEach(source, each hclsyntax.Expression) {
 	if _, ok := rel.Source.(*hclsyntax.AnonSymbolExpr); !ok {
 		return
 	}
-	r.noteSelection(selection{Target: target, Rest: rel.Traversal, Tried: r.lenient > 0})
+	r.noteSelection(selection{Target: target, Rest: rel.Traversal, Tried: r.lenient > 0, Any: target.Repeated})
 	r.selectsOutput(target, rel.Traversal, true)
 }
 

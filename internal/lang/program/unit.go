@@ -91,12 +91,14 @@ type OutputUse struct {
 
 // selection is a reference to an attribute of a resource, of any instance: what Bind holds
 // against the schema. A reference inside try or can counts as well: an attribute that no version of
-// the object has is a mistake everywhere. A splat is no reference, and fails there when it is evaluated.
+// the object has is a mistake everywhere. A splat is no reference, and fails there when it is evaluated. Where there may be
+// no instance, what is missing is found by evaluating, too (expr.Ref.ofAny).
 type selection struct {
 	From   int32 // the declaration that refers; -1 if it is none
 	Target *expr.Ref
 	Rest   hcl.Traversal
 	Tried  bool // by a splat inside try or can
+	Any    bool // of any instance, by a splat or an index that is no constant: there may be none
 }
 
 // selections finds what a declaration selects of another of its unit.

@@ -11,6 +11,7 @@ import (
 type CheckOptions struct {
 	BodiesOnly bool          // compile the bodies and nothing more: the configuration was checked before
 	Incomplete bool          // resources may lack arguments
+	Called     bool          // the configuration is a module that others call (config.Tree)
 	Options    frame.Options // directories, callers of functions, limits; the rest is not used
 }
 
