@@ -66,7 +66,7 @@ func Examine(ctx context.Context, env *Env, st store.Store, name string) (*Exami
 	}
 	var damaged *store.DamagedError
 	if errors.As(err, &damaged) {
-		x.State.Problem, version, err = store.Sentence(damaged.Err)+".", damaged.Version, nil
+		x.State.Problem, data, version, err = store.Sentence(damaged.Err)+".", damaged.Data, damaged.Version, nil
 	}
 	if err != nil {
 		env.Bag.Add(Problem(err, diag.Errorf("Failed to load state", "Error refreshing state: %s", err)))
@@ -93,13 +93,6 @@ func place(env *Env, st store.Store, name string) string {
 		return relative(env, f.File(name))
 	}
 	return "workspace " + name
-}
-
-func relative(env *Env, path string) string {
-	if rel, err := filepath.Rel(env.Dir, path); err == nil && !strings.HasPrefix(rel, "..") {
-		return rel
-	}
-	return path
 }
 
 // read finds out what a text holds.
