@@ -89,6 +89,7 @@ type Project struct {
 	reattach map[addr.Provider]launch.Reattach
 	closed   shortcut.Set
 	states   func() *backend.Directory
+	lacking  []string  // secrets of the backend that a saved plan does not hold
 	unsure   *diag.Bag // what keeps the root module from saying where the states are; nil: nothing does
 	hosts    store.Hosts
 	install  context.Context // of a command that installs modules; nil: only what was installed is used
