@@ -235,6 +235,12 @@ func TestNotes(t *testing.T) {
 		t.Error(d)
 	}
 	b.Bag.Clear()
+	s.Unlock()
+	s = b.lock(Request{Settles: object(t, "a.x").Instance})
+	b.said("Outcome unknown")
+	s.Unlock()
+	s = b.lock(Request{Settles: object(t, "a.other").Instance})
+	b.said() // which the command says itself
 	change(t, s, "a.y")
 	die(t, s)
 	s = b.lock(Request{}) // a killed run carries them, too

@@ -78,9 +78,10 @@ type Project struct {
 	Tree      *config.Tree     // nil before Load
 	Program   *program.Program // nil before Compile
 	Vars      *Variables
-	Applying  bool   // the command changes things
-	Backend   string // the type of the store whose state is locked
-	Replaces  bool   // the command replaces the state, also one that cannot be read
+	Applying  bool          // the command changes things
+	Backend   string        // the type of the store whose state is locked
+	Settles   addr.Instance // of what the command says what became of calls
+	Replaces  bool          // the command replaces the state, also one that cannot be read
 
 	deadlines provider.Deadlines
 
