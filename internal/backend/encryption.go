@@ -3,6 +3,7 @@ package backend
 import (
 	"errors"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -85,7 +86,7 @@ func (d *Directory) encryption() (*Encryption, bool) {
 
 // CheckEncryption reports what is wrong with all that is said of encryption, as far as it can be told without values
 // that the configuration does not have. No key is asked for, and no part is made.
-func (d *Directory) CheckEncryption(static *frame.StaticFrame) {
+func (d *Directory) CheckEncryption(tree *config.Tree, static *frame.StaticFrame) {
 	said, ok := d.saidOfEncryption()
 	if said == nil || !ok {
 		return
@@ -105,6 +106,27 @@ func (d *Directory) CheckEncryption(static *frame.StaticFrame) {
 	}
 	b.target(said.State)
 	b.target(said.Plan)
+	d.unread(said, tree)
+}
+
+// unread warns of what the configuration says of remote states that it does not read. The variable may be for more than one
+// configuration.
+func (d *Directory) unread(said *config.Encryption, tree *config.Tree) {
+	read := map[string]bool{}
+	tree.Root.Walk(func(n *config.Node) {
+		for name := range n.Module.Resources {
+			if name.Mode == addr.Data && name.Type == "terraform_remote_state" {
+				read[strings.Join(append(n.Path.Path(), name.Name), ".")] = true
+			}
+		}
+	})
+	key := regexp.MustCompile(`\[("(\\.|[^"\\])*"|[^]"]*)\]`)
+	for _, name := range slices.Sorted(maps.Keys(said.Remote)) {
+		is := key.ReplaceAllString(remoteName(name), "")
+		if at := said.Remote[name].Range; name != "" && !read[is] && at.Filename != config.EncryptionVariable {
+			d.Env.Bag.Add(diag.Warningf("Encryption not in use", "The configuration has no data source \"terraform_remote_state\" that this block could be about: there is none of the name %q.%s", name, diag.DidYouMean(is, slices.Sorted(maps.Keys(read)))).At(at))
+		}
+	}
 }
 
 func (d *Directory) saidOfEncryption() (*config.Encryption, bool) {
@@ -230,13 +252,15 @@ func (b *encryptionBuilder) source(ref config.EncryptionRef) *crypt.Source {
 	if !ok {
 		return nil
 	}
+	if p.Type == "pbkdf2" {
+		if v := s.Config.GetAttr("passphrase"); v.IsKnown() && v.IsNull() == (chain == nil) {
+			b.error(p.Range, "%s needs either a \"passphrase\" or a \"chain\" to another key provider.", name)
+			return nil
+		}
+	}
 	if b.checking {
 		b.sources[name] = &crypt.Source{Name: name}
 		return b.sources[name]
-	}
-	if _, set := s.Text("passphrase"); p.Type == "pbkdf2" && set == (chain != nil) {
-		b.error(p.Range, "%s needs either a \"passphrase\" or a \"chain\" to another key provider.", name)
-		return nil
 	}
 	out := &crypt.Source{Name: name, Meta: name, Provider: provider, Chain: chain}
 	if alias, ok := s.Text(crypt.AliasArgument); ok && alias != "" {
@@ -288,7 +312,7 @@ func (b *encryptionBuilder) settings(p *config.EncryptionPart, sch *crypt.Schema
 	}
 	if !ok || b.checking {
 		b.ok = b.ok && ok
-		return store.Settings{}, ok
+		return store.Settings{Config: v.Raw}, ok
 	}
 	s := b.d.storeSettings(sch, v.Raw, "the settings of "+name)
 	if s.Learn != nil {

@@ -3,10 +3,7 @@ package backend
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 
-	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state/store"
 )
 
@@ -79,38 +76,9 @@ func (d *Directory) current() (current settings, known, ok bool) {
 		return current, true, true
 	}
 	if d.Planned {
-		d.Env.Bag.Add(diag.Errorf("Backend configuration changed", "%s\n\nThe plan is for the former place. Make a new plan, or put the backend block back as it was when the plan was made, run \"lethe init -reconfigure\", and apply the plan then.", d.moved(declared, current)))
+		d.overtaken(d.moved(declared, current))
 		return settings{}, false, false
 	}
 	d.uninitialized(reason, d.moved(current, declared))
 	return settings{}, false, false
-}
-
-// moved says from where to where the state has to go.
-func (d *Directory) moved(was, next settings) string {
-	from, ok1 := d.open(context.Background(), was)
-	to, ok2 := d.open(context.Background(), next)
-	if !ok1 || !ok2 {
-		return "Changes to backend configurations require reinitialization."
-	}
-	name := d.Env.Selected()
-	a, b := d.place(was, from, name), d.place(next, to, name)
-	if names := was.differ(next); a == b && len(names) > 0 {
-		return fmt.Sprintf("The state was kept in %s, and other settings of it say now where it is, or how it is reached: %s.", a, strings.Join(names, ", "))
-	}
-	return fmt.Sprintf("The state was kept in %s, and is to be kept in %s.", a, b)
-}
-
-// differ names the settings of one backend that have other values.
-func (s settings) differ(other settings) (names []string) {
-	if s.driver.Name != other.driver.Name {
-		return nil
-	}
-	for name := range s.driver.Schema.Type().AttributeTypes() {
-		if !s.config.GetAttr(name).RawEquals(other.config.GetAttr(name)) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
 }

@@ -92,6 +92,26 @@ func SecretIn(backend string) func(cty.Path) bool {
 // SecretsOf gives the values that are secrets by themselves and stand in a block as they are.
 func SecretsOf(b *config.Backend) []config.Constant { return b.Constants(SecretIn(b.Type)) }
 
+// SameButSecrets reports whether the blocks of two modules say the same, apart from secrets that stand in them as they are.
+func (d *Directory) SameButSecrets(a, b *config.Module) bool {
+	said := func(m *config.Module) (settings, bool) {
+		of := m.Stored()
+		driver, ok := find(of.Type)
+		if !ok {
+			return settings{}, false
+		}
+		v, ok := d.Static(m).Body(of.Body, driver.Schema, "backend "+of.Type, &diag.Bag{})
+		s := settings{driver: driver, config: v.Raw}
+		for _, c := range SecretsOf(of) {
+			s.ephemeral = append(s.ephemeral, c.Path)
+		}
+		return s, ok
+	}
+	was, ok1 := said(a)
+	is, ok2 := said(b)
+	return ok1 && ok2 && was.same(is)
+}
+
 // kept are the settings as they are written down: what is ephemeral in them is null.
 func (s settings) kept() cty.Value {
 	v, err := cty.Transform(s.config, func(path cty.Path, v cty.Value) (cty.Value, error) {

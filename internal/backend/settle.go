@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state"
@@ -20,6 +21,9 @@ import (
 func (d *Directory) settled(ctx context.Context, current settings, st store.Store) bool {
 	name := d.Env.Selected()
 	if workspace.Begun(ctx, d.Env, st, name) {
+		if d.Planned && !d.stayed(ctx, current, st, name) {
+			return false
+		}
 		d.adopt(current, false)
 		return true
 	}
@@ -39,8 +43,31 @@ func (d *Directory) settled(ctx context.Context, current settings, st store.Stor
 		}
 		from = left[0]
 	}
-	d.uninitialized(fmt.Sprintf("Initial configuration of the requested backend %q", current.driver.Name),
-		fmt.Sprintf("There is no state in %s, where it is to be kept, and there is one in %s, where this directory kept it before: all that it has would be created again.", d.place(current, st, name), d.place(implied(), old, from)))
+	places := fmt.Sprintf("There is no state in %s, where it is to be kept, and there is one in %s, where this directory kept it before: all that it has would be created again.", d.place(current, st, name), d.place(implied(), old, from))
+	if d.Planned {
+		d.overtaken(places)
+	} else {
+		d.uninitialized(fmt.Sprintf("Initial configuration of the requested backend %q", current.driver.Name), places)
+	}
+	return false
+}
+
+// stayed reports whether the state that a saved plan was made from is in use where it was then. Init that takes it out of a
+// backend, into the files of a directory without one, leaves it there, and remembers nothing of it.
+func (d *Directory) stayed(ctx context.Context, planned settings, st store.Store, name string) bool {
+	files, ok := d.open(ctx, implied())
+	if !ok || sameFiles(files, st) {
+		return ok
+	}
+	here, ok := workspace.Read(ctx, d.Env, files, name)
+	if !ok || here == nil {
+		return ok
+	}
+	there, ok := workspace.Read(ctx, d.Env, st, name)
+	if !ok || there == nil || here.Lineage != there.Lineage || here.Serial < there.Serial {
+		return ok
+	}
+	d.overtaken(d.moved(planned, implied()))
 	return false
 }
 
@@ -88,6 +115,40 @@ func sameFiles(a, b store.Store) bool {
 	x, ok1 := store.As[store.Filer](a)
 	y, ok2 := store.As[store.Filer](b)
 	return ok1 && ok2 && x.File(store.Default) == y.File(store.Default) && x.File("w") == y.File("w")
+}
+
+// moved says from where to where the state has to go.
+func (d *Directory) moved(was, next settings) string {
+	from, ok1 := d.open(context.Background(), was)
+	to, ok2 := d.open(context.Background(), next)
+	if !ok1 || !ok2 {
+		return "Changes to backend configurations require reinitialization."
+	}
+	name := d.Env.Selected()
+	a, b := d.place(was, from, name), d.place(next, to, name)
+	if names := was.differ(next); a == b && len(names) > 0 {
+		return fmt.Sprintf("The state was kept in %s, and other settings of it say now where it is, or how it is reached: %s.", a, strings.Join(names, ", "))
+	}
+	return fmt.Sprintf("The state was kept in %s, and is to be kept in %s.", a, b)
+}
+
+// differ names the settings of one backend that have other values.
+func (s settings) differ(other settings) (names []string) {
+	if s.driver.Name != other.driver.Name {
+		return nil
+	}
+	for name := range s.driver.Schema.Type().AttributeTypes() {
+		if !s.config.GetAttr(name).RawEquals(other.config.GetAttr(name)) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// overtaken refuses a saved plan for a place where the state was kept before.
+func (d *Directory) overtaken(places string) {
+	d.Env.Bag.Add(diag.Errorf("Backend configuration changed", "%s\n\nThe plan is for the former place. Make a new plan. Only if the state in the former place is the one in use: put the backend block back as it was when the plan was made, run \"lethe init -reconfigure\", and apply the plan then.", places))
 }
 
 func (d *Directory) uninitialized(reason, places string) {

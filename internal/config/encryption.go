@@ -60,10 +60,6 @@ var (
 	}
 )
 
-// EncryptionVariable is the environment variable that says, in either syntax, what else would stand in an
-// encryption block.
-const EncryptionVariable = "TF_ENCRYPTION"
-
 // ReadEncryption reads the encryption block of a root module, which may be nil, with what the environment says
 // merged over it. It gives nil where neither says anything.
 func ReadEncryption(root *Module, env string, o Options, bag *diag.Bag) (*Encryption, bool) {
@@ -74,11 +70,7 @@ func ReadEncryption(root *Module, env string, o Options, bag *diag.Bag) (*Encryp
 		out = rd.encryption(root.Encryption)
 	}
 	if text := bytes.TrimSpace([]byte(env)); len(text) > 0 {
-		name := EncryptionVariable
-		if text[0] == '{' {
-			name += ".json" // which asks for that syntax
-		}
-		body, ok := ParseBody(name, text, o.Limits, &rd.bag)
+		body, ok := ParseBody(EncryptionVariable, text, o.Limits, &rd.bag)
 		if !ok {
 			bag.Take(&rd.bag)
 			return nil, false

@@ -114,14 +114,19 @@ func reason(err error) error {
 	return err
 }
 
-// ParseBody parses a text within the limits, in the syntax that its name asks for. The body is never nil.
+// EncryptionVariable is the environment variable that says, in either syntax, what else would stand in an
+// encryption block.
+const EncryptionVariable = "TF_ENCRYPTION"
+
+// ParseBody parses a text within the limits, in the syntax that its name asks for; that of EncryptionVariable may be in
+// either. The body is never nil.
 func ParseBody(name string, text []byte, l limits.Limits, bag *diag.Bag) (hcl.Body, bool) {
 	if at := bytes.IndexByte(text, 0); at >= 0 {
 		bag.Add(diag.Errorf("Invalid character", "There is a NUL byte here, and no text has one. The file may be damaged, or be something else than configuration.").At(rangeAt(name, text, at)))
 		return hcl.EmptyBody(), false
 	}
 	parse := parseNative
-	if strings.HasSuffix(name, ".json") {
+	if strings.HasSuffix(name, ".json") || name == EncryptionVariable && bytes.HasPrefix(text, []byte("{")) {
 		parse = parseJSON
 	}
 	body, ds, p := parse(text, name, l.Filled())

@@ -174,6 +174,7 @@ func (l *loader) finishSettings() {
 
 // Constant is a value that stands in a block as it is, and refers to nothing.
 type Constant struct {
+	Path  cty.Path
 	Range diag.Range
 	Null  bool
 }
@@ -185,14 +186,14 @@ func (b *Backend) Constants(wanted func(cty.Path) bool) (found []Constant) {
 		if wanted(path) {
 			if len(x.Variables()) == 0 {
 				v, ds := x.Value(nil)
-				found = append(found, Constant{x.Range(), !ds.HasErrors() && v.IsNull()})
+				found = append(found, Constant{path, x.Range(), !ds.HasErrors() && v.IsNull()})
 			}
 			return
 		}
 		members, _ := hcl.ExprMap(x)
 		for _, m := range members {
 			if name, _ := m.Key.Value(nil); name.Type() == cty.String && name.IsKnown() && !name.IsNull() {
-				look(path.GetAttr(name.AsString()), m.Value)
+				look(path.Copy().GetAttr(name.AsString()), m.Value)
 			}
 		}
 	}

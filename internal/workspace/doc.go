@@ -37,6 +37,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/state/journal"
@@ -82,6 +83,8 @@ type Request struct {
 	Looks     bool          // nothing is changed: what journals have is taken in, and not written down
 	Refreshes bool          // what became of updates and destructions without an outcome, the command finds out itself
 	Replaces  bool          // the state will be overwritten: where a file is empty, there is none
+	Unread    bool          // it will be even if it cannot be read; what there is of it is put aside
+	Settles   addr.Instance // what became of calls about it, the command says: they are not reported
 	Keeper    Keeper        // goes on with the journal should this process be lost; nil: none does
 	Part      Selecting     // of a state that the command shares, what it needs; nil: all of it
 	Written   func()        // called after the state was written for the first time; may be nil
@@ -157,4 +160,12 @@ func journalFile(env *Env, st store.Store, name string) string {
 		return journal.Path(f.File(name))
 	}
 	return journal.Path(filepath.Join(env.Data, name))
+}
+
+// relative is a path as messages show it.
+func relative(env *Env, path string) string {
+	if rel, err := filepath.Rel(env.Dir, path); err == nil && !strings.HasPrefix(rel, "..") {
+		return rel
+	}
+	return path
 }

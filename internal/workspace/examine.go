@@ -50,6 +50,7 @@ type Found struct {
 	Leases  []journal.Lease
 
 	base state.Digest // of the state that it is about, where that is another one
+	err  error        // why it cannot be read
 }
 
 // backer is a store that says where it copies a state to.
@@ -66,7 +67,7 @@ func Examine(ctx context.Context, env *Env, st store.Store, name string) (*Exami
 	}
 	var damaged *store.DamagedError
 	if errors.As(err, &damaged) {
-		x.State.Problem, version, err = store.Sentence(damaged.Err)+".", damaged.Version, nil
+		x.State.Problem, data, version, err = store.Sentence(damaged.Err)+".", damaged.Data, damaged.Version, nil
 	}
 	if err != nil {
 		env.Bag.Add(Problem(err, diag.Errorf("Failed to load state", "Error refreshing state: %s", err)))
@@ -93,13 +94,6 @@ func place(env *Env, st store.Store, name string) string {
 		return relative(env, f.File(name))
 	}
 	return "workspace " + name
-}
-
-func relative(env *Env, path string) string {
-	if rel, err := filepath.Rel(env.Dir, path); err == nil && !strings.HasPrefix(rel, "..") {
-		return rel
-	}
-	return path
 }
 
 // read finds out what a text holds.
@@ -190,7 +184,7 @@ func (f *Found) fill(r *journal.Recovery, err error) {
 	case errors.As(err, &mismatch):
 		f.Run, f.Problem, f.Leases, f.base = mismatch.Header.Run, mismatch.Reason, mismatch.Leases, mismatch.Header.Base
 	case err != nil:
-		f.Problem = err.Error()
+		f.Problem, f.err = err.Error(), err
 	default:
 		f.Run, f.Has, f.Leases = r.Header.Run, r, r.Leases
 	}
@@ -239,29 +233,14 @@ func ReadNotes(ctx context.Context, env *Env, st store.Store, name string) (Left
 	if !ok {
 		return Left{}, false
 	}
-	path := journalFile(env, st, name)
-	r, err := journal.Recover(env.FS, path, s, sealing(st))
-	var mismatch *journal.MismatchError
+	here := examineJournal(env, st, name, s)
+	stored, err := storedJournals(ctx, st, name, s, here.run())
 	var left Left
-	here := ""
-	switch {
-	case errors.As(err, &mismatch):
-		here, left.Leases = mismatch.Header.Run, mismatch.Leases
-	case err != nil:
-		env.Bag.Add(Problem(err, diag.Errorf("Failed to read the journal", "%s.", err)))
-		return Left{}, false
-	case r != nil:
-		here, left.Notes = r.Header.Run, r.Notes
-		if journal.Held(env.FS, path) {
-			left.Running = here
+	for _, f := range append([]*Found{here}, stored...) {
+		if f == nil {
+			continue
 		}
-	}
-	stored, err := storedJournals(ctx, st, name, s, here)
-	if err != nil {
-		env.Bag.Add(diag.Errorf("Failed to read the journal", "%s.", err))
-		return Left{}, false
-	}
-	for _, f := range stored {
+		err = errors.Join(err, f.err)
 		left.Leases = append(left.Leases, f.Leases...)
 		if f.Running {
 			left.Running = f.Run
@@ -269,6 +248,10 @@ func ReadNotes(ctx context.Context, env *Env, st store.Store, name string) (Left
 		if f.Has != nil {
 			left.Unknown = append(left.Unknown, f.Has.Unknown...)
 		}
+	}
+	if err != nil {
+		env.Bag.Add(Problem(err, diag.Errorf("Failed to read the journal", "%s.", err)))
+		return Left{}, false
 	}
 	return left, true
 }

@@ -63,7 +63,7 @@ func (s *State) recoverOne(ctx context.Context, j store.LostJournal) bool {
 		s.env.Bag.Add(Problem(err, diag.Errorf("Failed to read the journal", "%s.", err)))
 		return false
 	case s.req.Looks:
-		report(r, s.env.Bag)
+		s.report(r)
 		s.snapshot = r.Snapshot
 		return true
 	}
@@ -81,7 +81,7 @@ func (s *State) recoverOne(ctx context.Context, j store.LostJournal) bool {
 			return s.putAside(ctx, j, mismatch)
 		}
 	}
-	report(r, s.env.Bag)
+	s.report(r)
 	if next, changed := state.Next(s.snapshot, r.Snapshot, s.env.Version); changed && !r.Written && !s.Put(next) {
 		return false
 	}

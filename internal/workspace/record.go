@@ -3,14 +3,20 @@ package workspace
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/state/journal"
 	"github.com/lethe-iac/lethe/internal/state/parts"
 	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/state/store/crypt"
 )
 
 // begin starts the journal, unless it has begun: with the first lease, or with an apply. Where there
@@ -207,9 +213,13 @@ func read(ctx context.Context, env *Env, req Request, part []string) (*state.Sna
 		data, version, err = req.Store.Get(ctx, req.Name)
 	}
 	env.log(begun, err, "read of the state of workspace %q, %d bytes", req.Name, len(data))
+	damaged := new(store.DamagedError)
+	if errors.As(err, &damaged) && req.Unread {
+		return &state.Snapshot{}, damaged.Version, giveUp(ctx, env, req, damaged.Data, store.Sentence(err)+".")
+	}
 	if err != nil {
 		problem := diag.Errorf("Failed to load state", "Error refreshing state: %s", err)
-		if damaged := new(store.DamagedError); errors.As(err, &damaged) {
+		if errors.As(err, &damaged) {
 			problem.Detail += ". To see what there is of it, run: lethe state check"
 		}
 		env.Bag.Add(Problem(err, problem))
@@ -218,8 +228,55 @@ func read(ctx context.Context, env *Env, req Request, part []string) (*state.Sna
 	if version == "" || req.Replaces && len(data) == 0 {
 		return &state.Snapshot{}, version, true
 	}
-	s, ok := state.Read(data, env.Bag)
+	var bag diag.Bag
+	s, ok := state.Read(data, &bag)
+	if !ok && req.Unread {
+		return &state.Snapshot{}, version, giveUp(ctx, env, req, data, bag.List()[0].Summary+".")
+	}
+	env.Bag.Take(&bag)
 	return s, version, ok
+}
+
+// giveUp writes down what there is of a state that cannot be read and is about to be replaced.
+func giveUp(ctx context.Context, env *Env, req Request, data []byte, why string) bool {
+	kept := "There is nothing of it that could be kept."
+	if len(data) > 0 {
+		path := unreadable(env, req)
+		if err := keep(ctx, env, req, path, data); err != nil {
+			env.Bag.Add(diag.Errorf("Failed to put the state aside", "The state that is there cannot be read: %s It is to be replaced, and what there is of it could not be written to %s first: %s. Nothing was changed.", why, relative(env, path), disk.Reason(err)))
+			return false
+		}
+		kept = "What there is of it is kept as " + relative(env, path) + "."
+	}
+	env.Bag.Add(diag.Warningf("Unreadable state replaced", "The state that was there cannot be read: %s %s", why, kept))
+	return true
+}
+
+// unreadable is a name that no file has, beside the journal, for a state that cannot be read.
+func unreadable(env *Env, req Request) string {
+	path := journalFile(env, req.Store, req.Name)
+	path = strings.TrimSuffix(path, filepath.Ext(path)) + ".unreadable"
+	for n, name := 1, path; ; n++ {
+		if _, err := env.FS.Lstat(name); err != nil {
+			return name
+		}
+		name = fmt.Sprintf("%s-%d", path, n)
+	}
+}
+
+// keep writes the text of a state to a file, encrypted where the state is.
+func keep(ctx context.Context, env *Env, req Request, path string, data []byte) error {
+	var err error
+	if seal := sealing(req.Store); seal != nil && !crypt.Sealed(data) { // what could not be decrypted is
+		data, err = seal.Seal(ctx, data)
+	}
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o755)
+	}
+	if err != nil {
+		return err
+	}
+	return disk.Replace(env.FS, path, data)
 }
 
 // Read reads a state without a lock; nil where there is none. What a run has recorded beside it, one

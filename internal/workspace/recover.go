@@ -59,7 +59,7 @@ func (s *State) recover(ctx context.Context) bool {
 		s.snapshot = r.Snapshot
 		return true
 	}
-	report(r, bag)
+	s.report(r)
 	if s.req.Looks {
 		s.snapshot, s.record.left = r.Snapshot, r
 		s.taken = append(s.taken, r.Header)
@@ -142,7 +142,8 @@ func (s *State) takeIn(ctx context.Context, r *journal.Recovery) bool {
 }
 
 // report says what a journal has.
-func report(r *journal.Recovery, bag *diag.Bag) {
+func (s *State) report(r *journal.Recovery) {
+	bag := s.env.Bag
 	if r.Changes > 0 && !r.Written {
 		bag.Add(diag.Warningf("Recovered an interrupted run", "The run %s ended before it wrote the state. From its journal, %s recovered.", r.Header.Run, diag.Counted(r.Changes, "change was", "changes were")))
 	}
@@ -156,11 +157,13 @@ func report(r *journal.Recovery, bag *diag.Bag) {
 	if r.Missing > 0 {
 		bag.Add(diag.Warningf("Journal damaged", "In the journal of run %s, %s unreadable. Compare the state with what really exists.", r.Header.Run, diag.Counted(r.Missing, "record is", "records are")))
 	}
-	if len(r.Unknown) > 0 {
-		text := ""
-		for _, u := range r.Unknown {
+	text := ""
+	for _, u := range r.Unknown {
+		if u.Object.Instance != s.req.Settles {
 			text += "  " + u.String() + "\n"
 		}
+	}
+	if text != "" {
 		bag.Add(diag.Warningf("Outcome unknown", "An earlier run ended before its providers answered these calls, so that nobody knows whether they were carried out:\n%s\nCheck whether the objects exist, and record what you found with: lethe state resolve", text))
 	}
 	reportLeases(r.Leases, bag)

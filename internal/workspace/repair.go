@@ -2,11 +2,8 @@ package workspace
 
 import (
 	"context"
-	"fmt"
-	"path/filepath"
 
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/state/store"
 )
 
@@ -49,22 +46,10 @@ func BeginRepair(ctx context.Context, env *Env, req Request) (*Repairing, bool) 
 		return nil, false
 	}
 	if r.PutBack = r.Fitting(); r.PutBack != nil && len(r.State.data) > 0 {
-		r.Aside = r.aside()
+		r.Aside = unreadable(env, req)
 	}
 	r.TakeIn = j != nil && (j.Has != nil && (j.Has.Changes > 0 || j.Has.Damaged+j.Has.Missing > 0) || r.PutBack != nil && r.PutBack.Snapshot.Digest() == j.base)
 	return r, true
-}
-
-// aside is a name that no file has, beside the journal, for a state that cannot be read.
-func (r *Repairing) aside() string {
-	path := journalFile(r.lock.env, r.lock.req.Store, r.lock.req.Name)
-	path = path[:len(path)-len(filepath.Ext(path))] + ".unreadable"
-	for n, name := 1, path; ; n++ {
-		if _, err := r.lock.env.FS.Lstat(name); err != nil {
-			return name
-		}
-		name = fmt.Sprintf("%s-%d", path, n)
-	}
 }
 
 // Unlock gives the lock back. It may be called more than once.
@@ -75,7 +60,7 @@ func (r *Repairing) Do(ctx context.Context) bool {
 	s := r.lock
 	bag := s.env.Bag
 	if r.Aside != "" {
-		if err := disk.Replace(s.env.FS, r.Aside, r.State.data); err != nil {
+		if err := keep(ctx, s.env, s.req, r.Aside, r.State.data); err != nil {
 			bag.Add(diag.Errorf("Failed to repair the state", "The present files could not be set aside first: %s. Nothing was changed.", err))
 			return false
 		}

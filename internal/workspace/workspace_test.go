@@ -194,6 +194,35 @@ func TestKilled(t *testing.T) {
 	again.Unlock()
 }
 
+// TestRunBesideAnotherState: a run that goes on is named where the state is another one by now, and so are its leases.
+func TestRunBesideAnotherState(t *testing.T) {
+	b := newBench(t)
+	s := b.lock(Request{})
+	if !s.Save(with(t, s.Snapshot(), "a.x")) {
+		t.Fatal(b.Bag.List())
+	}
+	s.Unlock()
+	s = b.lock(Request{})
+	defer s.Unlock()
+	change(t, s, "a.y")
+	if _, err := s.Opening(object(t, "ephemeral.a.lease"), addr.Default("x")); err != nil {
+		t.Fatal(err)
+	}
+	e := with(t, s.Snapshot(), "a.z").Edit()
+	e.Head().Lineage = "another"
+	data, err := e.Done().Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.store.Put(ctx, store.Default, data, s.version); err != nil {
+		t.Fatal(err)
+	}
+	left, ok := ReadNotes(ctx, b.Env, b.store, store.Default)
+	if !ok || left.Running == "" || len(left.Leases) != 1 {
+		t.Errorf("%+v %v", left, b.Bag.List())
+	}
+}
+
 // TestNotes: what is known of lost runs, and in no state, stays known until it is settled.
 func TestNotes(t *testing.T) {
 	b := newBench(t)
@@ -235,6 +264,12 @@ func TestNotes(t *testing.T) {
 		t.Error(d)
 	}
 	b.Bag.Clear()
+	s.Unlock()
+	s = b.lock(Request{Settles: object(t, "a.x").Instance})
+	b.said("Outcome unknown")
+	s.Unlock()
+	s = b.lock(Request{Settles: object(t, "a.other").Instance})
+	b.said() // which the command says itself
 	change(t, s, "a.y")
 	die(t, s)
 	s = b.lock(Request{}) // a killed run carries them, too

@@ -370,6 +370,43 @@ func TestRowsRepaired(t *testing.T) {
 	}
 }
 
+// TestDamagedRowsReplaced: where nothing that is kept is whole, a state that someone has is put in the place of rows that
+// another program changed, and what there was of them is kept in a file.
+func TestDamagedRowsReplaced(t *testing.T) {
+	port := startPostgres(t)
+	ours, err := lethe()
+	check(t, err)
+	for name, days := range map[string]string{"nothing_kept": "0", "kept": "30"} {
+		p := rowsPlace(port, name)
+		p.backend = strings.Replace(p.backend, "layout = \"rows\"", "layout = \"rows\"\n    history_days = "+days, 1)
+		u := newDirectory(t, ours, p)
+		u.run(0, "apply", "-auto-approve", "-var", "v=canary-4712")
+		saved := filepath.Join(u.dir, "saved")
+		check(t, os.WriteFile(saved, []byte(u.run(0, "state", "pull")), 0o600))
+		for n, harm := range []string{
+			`UPDATE %s.states_objects SET type = 'another'`,
+			`DELETE FROM %s.states_objects`,
+			`DELETE FROM %s.states_versions`,
+		} {
+			query(t, port, fmt.Sprintf(harm, name))
+			for _, c := range [][]string{{"plan"}, {"plan", "-refresh=false"}, {"apply", "-auto-approve"}, {"state", "list"}, {"state", "push", saved}} {
+				wants(t, u.run(1, c...), "by another program", "lethe state check")
+			}
+			wants(t, u.run(1, "state", "repair", "-auto-approve"), "state push -force FILE")
+			file := "default.unreadable"
+			if n > 0 {
+				file += fmt.Sprintf("-%d", n)
+			}
+			wants(t, u.run(0, "state", "push", "-force", saved), "Unreadable state replaced", ".terraform/"+file)
+			text, err := os.ReadFile(filepath.Join(u.dir, ".terraform", file))
+			check(t, err)
+			wants(t, string(text), "canary-4712")
+			u.run(0, "state", "check")
+			u.run(0, "plan", "-detailed-exitcode", "-var", "v=canary-4712")
+		}
+	}
+}
+
 // TestRowSpeed measures large states; LETHE_LONG=1 does a larger one, LETHE_ROWS=1000000 one of that many objects, in rows
 // alone.
 func TestRowSpeed(t *testing.T) {

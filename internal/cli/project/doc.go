@@ -78,8 +78,10 @@ type Project struct {
 	Tree      *config.Tree     // nil before Load
 	Program   *program.Program // nil before Compile
 	Vars      *Variables
-	Applying  bool   // the command changes things
-	Backend   string // the type of the store whose state is locked
+	Applying  bool          // the command changes things
+	Backend   string        // the type of the store whose state is locked
+	Settles   addr.Instance // of what the command says what became of calls
+	Replaces  bool          // the command replaces the state, also one that cannot be read
 
 	deadlines provider.Deadlines
 
@@ -88,6 +90,7 @@ type Project struct {
 	reattach map[addr.Provider]launch.Reattach
 	closed   shortcut.Set
 	states   func() *backend.Directory
+	lacking  []string  // secrets of the backend that a saved plan does not hold
 	unsure   *diag.Bag // what keeps the root module from saying where the states are; nil: nothing does
 	hosts    store.Hosts
 	install  context.Context // of a command that installs modules; nil: only what was installed is used

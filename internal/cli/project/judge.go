@@ -11,7 +11,7 @@ import (
 // JudgeEncryption says what is wrong with the encryption of the configuration that was loaded.
 func (p *Project) JudgeEncryption() {
 	if !p.Tree.Closed {
-		p.States().CheckEncryption(p.unvalued())
+		p.States().CheckEncryption(p.Tree, p.unvalued())
 	}
 }
 

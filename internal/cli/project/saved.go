@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
+	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/plan/file"
 	"github.com/lethe-iac/lethe/internal/provider/wire"
@@ -91,19 +93,48 @@ func (p *Project) LoadSaved(ctx context.Context, saved *file.Contents) bool {
 	if !ok {
 		return false
 	}
+	if !p.Vars.saved(saved.Plan.Variables) {
+		return false
+	}
 	p.unsecret()
 	// What is in a plan was checked when the plan was made; files beside it may be gone.
-	return p.Vars.saved(saved.Plan.Variables) && p.Compile(ctx, vet.CheckOptions{BodiesOnly: true})
+	return p.Compile(ctx, vet.CheckOptions{BodiesOnly: true})
 }
 
 // unsecret takes the block of the backend from the working directory where it has secrets, which a plan does not hold.
 func (p *Project) unsecret() {
 	m := p.Tree.Root.Module
-	if m.Stored() == nil || !slices.ContainsFunc(backend.SecretsOf(m.Stored()), func(c config.Constant) bool { return c.Null }) {
+	var lacking []string
+	if m.Stored() != nil {
+		for _, c := range backend.SecretsOf(m.Stored()) {
+			if c.Null {
+				lacking = append(lacking, mark.PathString(c.Path))
+			}
+		}
+	}
+	if len(lacking) == 0 {
 		return
 	}
-	if now, _ := config.Load(p.Dir, p.LoadOptions(), nil, &diag.Bag{}); now != nil && now.Stored() != nil {
+	if now, _ := config.Load(p.Dir, p.LoadOptions(), nil, &diag.Bag{}); now != nil && now.Stored() != nil && p.States().SameButSecrets(m, now) {
 		m.Backend, m.Cloud = now.Backend, now.Cloud
+		return
+	}
+	slices.Sort(lacking)
+	p.lacking = lacking
+}
+
+// Lacking adds to what went wrong with the state that a saved plan has no secrets of a backend.
+func (p *Project) Lacking() {
+	list := p.Bag.List()
+	if len(p.lacking) == 0 {
+		return
+	}
+	p.Bag.Clear()
+	for _, d := range list {
+		if d.Severity == diag.Error {
+			d.Detail += fmt.Sprintf("\n\nA saved plan holds no secret that stands in the block of the backend, and the configuration here does not have that block. What may be missing: %s. Apply the plan where the configuration is that it was made from, or set the environment variable that the backend reads for it.", strings.Join(p.lacking, ", "))
+		}
+		p.Bag.Add(d)
 	}
 }
 

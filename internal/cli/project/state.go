@@ -77,7 +77,7 @@ func (p *Project) OpenStore(ctx context.Context) (*backend.Opened, bool) {
 // LockRequest says how the flags want states to be locked.
 func (p *Project) LockRequest(operation string) workspace.Request {
 	return workspace.Request{
-		Operation: operation, Lock: p.Options.Lock, Timeout: p.Options.LockTimeout, Looks: operation == "OperationTypePlan",
+		Operation: operation, Lock: p.Options.Lock, Timeout: p.Options.LockTimeout, Looks: operation == "OperationTypePlan", Unread: p.Replaces, Settles: p.Settles,
 		Shares:    operation == "OperationTypePlan" || operation == "OperationTypeApply",
 		Refreshes: operation == "OperationTypeApply" || operation == "OperationTypeRefresh",
 		Waiting:   func() { p.UI.Line("Acquiring state lock. This may take a few moments...") },

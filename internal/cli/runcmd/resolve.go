@@ -62,6 +62,7 @@ func runResolve(ctx context.Context, c *base.Call, f *resolveFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
+	p.Settles = to
 	ws, ok := p.LockState(ctx, "", "state-resolve")
 	if !ok {
 		return c.UI.Fail()
@@ -139,5 +140,6 @@ func resolveImport(ctx context.Context, c *base.Call, f *resolveFlags, to addr.I
 		c.Bag.Add(diag.Errorf("Nothing was created", "The state already has the ID of %s, so that -id does not apply. Give -present if the object exists, or -absent if it does not.", to))
 		return c.UI.Fail()
 	}
+	p.Settles = to
 	return importOne(ctx, p, to, f.id)
 }

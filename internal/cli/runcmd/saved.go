@@ -48,6 +48,7 @@ func applySaved(ctx context.Context, c *base.Call, f *applyFlags, name string) i
 	}
 	ws, ok := p.LockPart(ctx, "", "OperationTypeApply", part)
 	if !ok {
+		p.Lacking()
 		return c.UI.Fail()
 	}
 	now, was := ws.Snapshot(), saved.Plan.Previous

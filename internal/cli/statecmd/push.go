@@ -20,7 +20,7 @@ var Push = &base.Command{
 	},
 	Setup: base.Flags(func(c *base.Call, f *pushFlags) {
 		f.LockFlags(c)
-		c.Flags.BoolVar(&f.force, "force", false, "Write even if lineages differ, or the stored serial is higher, or the same of another state.")
+		c.Flags.BoolVar(&f.force, "force", false, "Write even if lineages differ, or the stored serial is higher, or the same of another state, or what is stored cannot be read.")
 	}, runPush),
 }
 
@@ -38,6 +38,7 @@ func runPush(ctx context.Context, c *base.Call, f *pushFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
+	p.Replaces = f.force
 	ws, ok := p.LockState(ctx, "", "state-push")
 	if !ok {
 		return c.UI.Fail()

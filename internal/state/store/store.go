@@ -103,6 +103,7 @@ type Plain interface {
 // the one that Put is told.
 type DamagedError struct {
 	Version Version
+	Data    []byte // what there is of it, as far as that makes a text
 	Err     error
 }
 

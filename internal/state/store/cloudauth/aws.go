@@ -62,7 +62,7 @@ func AWSAttrs(own ...*schema.Attr) []*schema.Attr {
 		),
 		store.Attr("allowed_account_ids", cty.Set(cty.String), "The accounts that may be used."),
 		store.Attr("forbidden_account_ids", cty.Set(cty.String), "The accounts that may not."),
-		store.Attr("sts_region", cty.String, "The region of STS, if it is another."),
+		store.Attr("sts_region", cty.String, "The region of STS, if it is another, for the roles that the settings name and for the account. What a profile names is asked for in its own."),
 		store.Attr("use_fips_endpoint", cty.Bool, "Whether FIPS endpoints are used."), store.Attr("use_dualstack_endpoint", cty.Bool, "Whether endpoints with IPv6 are."),
 		store.Attr("ec2_metadata_service_endpoint", cty.String, "The address of the metadata service of a machine."),
 		store.Attr("ec2_metadata_service_endpoint_mode", cty.String, "IPv4 or IPv6."),

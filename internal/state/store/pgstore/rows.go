@@ -181,9 +181,12 @@ func (s *rowStore) read(ctx context.Context, of selected) ([]byte, header, error
 		}))
 		return errors.Join(err, s.rollback(ctx, conn, err))
 	})
+	missing := of.serial == "" && h.number == 0 && bytes.HasPrefix(h.place, []byte(inRows))
 	switch {
 	case err != nil:
 		return nil, h, s.shape(err)
+	case missing && s.layout(of.workspace, h.place) == nil:
+		// What says which rows were written is gone: all that the state has would be created again.
 	case h.number == 0 || of.serial == "" && h.version() == "":
 		return nil, h, nil
 	case h.document != nil:
@@ -197,11 +200,15 @@ func (s *rowStore) read(ctx context.Context, of selected) ([]byte, header, error
 	if !h.summed {
 		got.document = out.Bytes()
 	}
-	if got.seal(); of.part == nil && got.digest != h.digest {
-		return nil, h, &store.DamagedError{
+	if got.seal(); missing || of.part == nil && got.digest != h.digest {
+		err := &store.DamagedError{
 			Err:     fmt.Errorf("the rows of workspace %q with the serial %d do not make the state that was written: they were changed by another program, or a part of them is gone", of.workspace, h.Serial),
-			Version: damaged + h.version(),
+			Version: damaged + h.version(), Data: out.Bytes(),
 		}
+		if missing {
+			err.Err = fmt.Errorf("the state of workspace %q is in rows, and what was written of it is not in the table %s any more: it was removed by another program", of.workspace, s.versions())
+		}
+		return nil, h, err
 	}
 	return out.Bytes(), h, nil
 }
