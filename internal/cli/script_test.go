@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(tidy{m}, map[string]func(){
 		"peer": peer, "xdg-open": browser,
 		"lethe": func() {
+			cli.Collect()
 			dir, err := os.Getwd()
 			if err != nil {
 				panic(err)
