@@ -207,7 +207,7 @@ var combined = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	dir := filepath.Join(bin, "combine")
-	cmd := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "./cmd/...")
+	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", dir+string(filepath.Separator), "./cmd/...")
 	cmd.Dir = "../../test/combine"
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod")
 	if out, err := cmd.CombinedOutput(); err != nil {
