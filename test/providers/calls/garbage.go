@@ -8,7 +8,7 @@ import (
 )
 
 // spare is how much garbage a provider of the tests may always have. A command of the tests has one for a few calls, and
-// a third of what those took of a processor was collecting what ends with the process anyhow.
+// a good part of what those took of a processor was collecting what ends with the process anyhow.
 const spare = 64 << 20
 
 // SpareCollecting keeps a provider that does little from collecting garbage, and one that does more from doing it all
