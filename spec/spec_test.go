@@ -52,7 +52,7 @@ func build(module, name, pkg string) (string, error) {
 		return "", err
 	}
 	built = append(built, dir)
-	cmd := exec.Command("go", "build", "-o", filepath.Join(dir, name), pkg)
+	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", filepath.Join(dir, name), pkg)
 	cmd.Dir = filepath.FromSlash(module)
 	if module != ".." {
 		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod")

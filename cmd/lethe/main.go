@@ -14,7 +14,7 @@ import (
 func main() { os.Exit(run()) }
 
 func run() int {
-	collect()
+	cli.Collect()
 	defer profile()()
 	dir, err := os.Getwd()
 	if err != nil {

@@ -35,6 +35,9 @@ const Version = base.Version
 // Signals subscribes to what asks the program to stop.
 func Signals() <-chan os.Signal { return base.Signals() }
 
+// Collect sets how eagerly garbage is collected in a process that is the program.
+func Collect() { base.Collect() }
+
 // Main runs the command that the arguments name and gives the exit code.
 func Main(env Env) int {
 	if len(env.Args) == 1 && env.Args[0] == keeper.Argument {

@@ -40,7 +40,7 @@ func TestAttributesOfEveryKind(t *testing.T) {
 
 // lives applies, updates, forgets and imports, and destroys, and gives what the state had by then.
 func lives(t *testing.T, program, provider string) map[string]map[string]any {
-	p := newProcess(t, "")
+	p := newProcess(t, "", "PLAYGROUND_MATRIX=1")
 	p.program = program
 	must := func(want string, args ...string) string {
 		t.Helper()

@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(tidy{m}, map[string]func(){
 		"peer": peer, "xdg-open": browser,
 		"lethe": func() {
+			cli.Collect()
 			dir, err := os.Getwd()
 			if err != nil {
 				panic(err)
@@ -206,7 +207,7 @@ var combined = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	dir := filepath.Join(bin, "combine")
-	cmd := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "./cmd/...")
+	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", dir+string(filepath.Separator), "./cmd/...")
 	cmd.Dir = "../../test/combine"
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod")
 	if out, err := cmd.CombinedOutput(); err != nil {

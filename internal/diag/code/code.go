@@ -16,8 +16,9 @@
 package code
 
 import (
+	"bufio"
 	"embed"
-	"path"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -42,7 +43,7 @@ func (p *Page) Has(title string) bool {
 
 // Of gives the code of a diagnostic with this title, "" if it has none.
 func Of(title string) string {
-	x := index()
+	x := titles()
 	if c := x.exact[title]; c != "" {
 		return c
 	}
@@ -56,39 +57,44 @@ func Of(title string) string {
 
 // Find gives the page of a code; it may be written in small letters. Nil: there is no such code.
 func Find(code string) *Page {
-	x := index()
-	i, ok := slices.BinarySearchFunc(x.pages, strings.ToUpper(code), func(p *Page, c string) int { return strings.Compare(p.Code, c) })
+	all := pages()
+	i, ok := slices.BinarySearchFunc(all, strings.ToUpper(code), func(p *Page, c string) int { return strings.Compare(p.Code, c) })
 	if !ok {
 		return nil
 	}
-	return x.pages[i]
+	return all[i]
 }
 
 // All gives all pages, ordered by code.
-func All() []*Page { return slices.Clone(index().pages) }
+func All() []*Page { return slices.Clone(pages()) }
+
+// pages reads the pages once, when the first is asked for.
+var pages = sync.OnceValue(func() (all []*Page) {
+	each(func(p *Page, text *bufio.Reader) {
+		rest, err := io.ReadAll(text)
+		if err != nil {
+			panic(err) // they are part of the program
+		}
+		head, body, _ := strings.Cut(strings.TrimSpace(string(rest)), "\n")
+		p.Head = strings.TrimPrefix(head, "# ")
+		p.Text = strings.TrimSpace(body) + "\n"
+		all = append(all, p)
+	})
+	return all
+})
 
 type indexed struct {
-	pages    []*Page
 	exact    map[string]string
 	patterns []pattern // those with more words first
 }
 
 type pattern struct{ title, code string }
 
-// index reads the pages once, when the first code is asked for.
-var index = sync.OnceValue(func() *indexed {
+// titles reads what the pages begin with once, when the first code is asked for. The pages are long, and nearly every
+// command that has something to say asks for a code.
+var titles = sync.OnceValue(func() *indexed {
 	x := &indexed{exact: map[string]string{}}
-	entries, err := files.ReadDir("pages")
-	if err != nil {
-		panic(err) // they are part of the program
-	}
-	for _, e := range entries {
-		src, err := files.ReadFile("pages/" + e.Name())
-		if err != nil {
-			panic(err)
-		}
-		p := parse(strings.TrimSuffix(path.Base(e.Name()), ".md"), string(src))
-		x.pages = append(x.pages, p)
+	each(func(p *Page, _ *bufio.Reader) {
 		for _, t := range p.Titles {
 			if strings.Contains(t, "*") {
 				x.patterns = append(x.patterns, pattern{t, p.Code})
@@ -96,19 +102,40 @@ var index = sync.OnceValue(func() *indexed {
 				x.exact[t] = p.Code
 			}
 		}
-	}
+	})
 	slices.SortStableFunc(x.patterns, func(a, b pattern) int { return len(b.title) - len(a.title) })
 	return x
 })
 
-// parse takes a page apart.
-func parse(code, src string) *Page {
-	p := &Page{Code: code, Unshown: map[string]string{}}
-	front, text, _ := strings.Cut(strings.TrimPrefix(src, "---\n"), "\n---\n")
+// each gives what is in the front matter of each page, ordered by code, with what comes after it.
+func each(do func(p *Page, text *bufio.Reader)) {
+	entries, err := files.ReadDir("pages")
+	if err != nil {
+		panic(err) // they are part of the program
+	}
+	r := bufio.NewReaderSize(nil, 1<<10)
+	for _, e := range entries {
+		f, err := files.Open("pages/" + e.Name())
+		if err != nil {
+			panic(err)
+		}
+		r.Reset(f)
+		p := &Page{Code: strings.TrimSuffix(e.Name(), ".md"), Unshown: map[string]string{}}
+		p.front(r)
+		do(p, r)
+	}
+}
+
+// front reads the front matter.
+func (p *Page) front(r *bufio.Reader) {
 	unshown := false
-	for _, line := range strings.Split(front, "\n") {
+	for begun := false; ; begun = true {
+		line, err := r.ReadString('\n')
+		line = strings.TrimSuffix(line, "\n")
 		item, isItem := strings.CutPrefix(line, "- ")
 		switch {
+		case err != nil, begun && line == "---":
+			return
 		case !isItem:
 			unshown = line == "unshown:"
 		case unshown:
@@ -119,10 +146,6 @@ func parse(code, src string) *Page {
 			p.Titles = append(p.Titles, item)
 		}
 	}
-	head, text, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	p.Head = strings.TrimPrefix(head, "# ")
-	p.Text = strings.TrimSpace(text) + "\n"
-	return p
 }
 
 // matches reports whether a title is of the form that a pattern describes.

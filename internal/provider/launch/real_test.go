@@ -28,7 +28,7 @@ var playgrounds = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	built = dir
-	cmd := exec.Command("go", "build", "-o", dir+"/", "./cmd/...")
+	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", dir+"/", "./cmd/...")
 	cmd.Dir = filepath.Join("..", "..", "..", "test", "providers")
 	// What go build reads does not count when go test asks whether an earlier result still holds.
 	_ = filepath.WalkDir(cmd.Dir, func(string, fs.DirEntry, error) error { return nil })

@@ -24,6 +24,7 @@ import (
 
 // TestSchemas lets the framework check every schema and definition of both providers.
 func TestSchemas(t *testing.T) {
+	t.Setenv(EnvMatrix, "1")
 	ctx := context.Background()
 	for name, p := range map[string]provider.Provider{"playground": New(), "playground5": NewFive()} {
 		check := func(what string, diags diag.Diagnostics) {

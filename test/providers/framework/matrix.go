@@ -1,6 +1,7 @@
 package framework
 
 import (
+	"os"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -14,6 +15,13 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
+
+// EnvMatrix names the variable with which the playgrounds have the type that has everything: "1". Its schema is larger than
+// all others together, and each start of a provider would make it, send it and have it read.
+const EnvMatrix = "PLAYGROUND_MATRIX"
+
+// Matrix reports whether the playgrounds have the type that has everything.
+func Matrix() bool { return os.Getenv(EnvMatrix) == "1" }
 
 // A role is one combination of what an attribute can be beside its type. The names of attributes are
 // made of it: opt_sensitive_wo_string.

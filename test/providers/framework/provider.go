@@ -149,18 +149,21 @@ func (p *playground) Configure(ctx context.Context, req provider.ConfigureReques
 }
 
 func (p *playground) Resources(context.Context) []func() resource.Resource {
-	return []func() resource.Resource{
+	all := []func() resource.Resource{
 		func() resource.Resource { return newThing() },
 		func() resource.Resource { return newLife(oldThing) },
 		func() resource.Resource { return newLife(list) },
 		func() resource.Resource { return newLife(blocks) },
 		func() resource.Resource { return newLife(secret) },
-		func() resource.Resource { return newLife(matrix) },
 		func() resource.Resource { return newLife(password) },
 		func() resource.Resource { return newLife(managerSecret) },
 		func() resource.Resource { return newLife(managerVersion) },
 		func() resource.Resource { return newLife(parameter) },
 	}
+	if Matrix() {
+		all = append(all, func() resource.Resource { return newLife(matrix) })
+	}
+	return all
 }
 
 func (p *playground) DataSources(context.Context) []func() datasource.DataSource {

@@ -40,7 +40,7 @@ func New() *schema.Provider {
 	text := func() *schema.Schema { return &schema.Schema{Type: schema.TypeString, Optional: true} }
 	hidden := text()
 	hidden.Sensitive = true
-	return &schema.Provider{
+	p := &schema.Provider{
 		Schema: map[string]*schema.Schema{
 			"label": text(), "endpoint": text(), "token": hidden, "fail_on": text(), "delay": text(),
 		},
@@ -48,7 +48,6 @@ func New() *schema.Provider {
 			"playground5_thing":     thing(),
 			"playground5_old_thing": oldThing(),
 			"playground5_legacy":    legacy(),
-			"playground5_matrix":    matrix(),
 		},
 		DataSourcesMap: map[string]*schema.Resource{
 			"playground5_null":  nullData(),
@@ -56,6 +55,10 @@ func New() *schema.Provider {
 		},
 		ConfigureContextFunc: configure,
 	}
+	if framework.Matrix() {
+		p.ResourcesMap["playground5_matrix"] = matrix()
+	}
+	return p
 }
 
 func configure(ctx context.Context, d *schema.ResourceData) (any, diag.Diagnostics) {

@@ -5,9 +5,12 @@ import (
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov5"
+
+	"github.com/lethe-iac/lethe/test/providers/framework"
 )
 
 func TestInternalValidate(t *testing.T) {
+	t.Setenv(framework.EnvMatrix, "1")
 	if err := New().InternalValidate(); err != nil {
 		t.Error(err)
 	}
@@ -15,6 +18,7 @@ func TestInternalValidate(t *testing.T) {
 
 // TestMixed asks the mixed provider for everything that must be in it.
 func TestMixed(t *testing.T) {
+	t.Setenv(framework.EnvMatrix, "1")
 	ctx := context.Background()
 	f, err := Server(ctx, nil)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 func main() {
 	calls.EndWithParent()
+	calls.SpareCollecting()
 	book := calls.Open("playground", 6)
 	book.Event("start")
 	defer book.Event("exit")

@@ -13,6 +13,7 @@ import (
 
 func main() {
 	calls.EndWithParent()
+	calls.SpareCollecting()
 	book := calls.Open("playground5", 5)
 	book.Event("start")
 	defer book.Event("exit")

@@ -15,6 +15,7 @@ const address = "registry.opentofu.org/lethe/rogue"
 
 func main() {
 	calls.EndWithParent()
+	calls.SpareCollecting()
 	raw.Start()
 	if err := speak(); err != nil {
 		log.Fatal(err)

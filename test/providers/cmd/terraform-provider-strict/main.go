@@ -12,6 +12,7 @@ import (
 
 func main() {
 	calls.EndWithParent()
+	calls.SpareCollecting()
 	book := calls.Open("strict", 6)
 	book.Event("start")
 	defer book.Event("exit")

@@ -1,4 +1,4 @@
-package main
+package base
 
 import (
 	"runtime"
@@ -32,12 +32,12 @@ func TestPercent(t *testing.T) {
 func TestCollect(t *testing.T) {
 	t.Setenv("GOGC", "77")
 	defer debug.SetGCPercent(debug.SetGCPercent(77))
-	collect()
+	Collect()
 	if got := debug.SetGCPercent(77); got != 77 {
 		t.Errorf("what the environment says does not count: %d%%", got)
 	}
 	t.Setenv("GOGC", "")
-	collect()
+	Collect()
 	heap := make([]byte, 512<<20)
 	defer runtime.KeepAlive(heap)
 	for range 1000 { // the finalizer runs some time after a collection

@@ -1,4 +1,4 @@
-package main
+package base
 
 import (
 	"os"
@@ -19,9 +19,9 @@ const mostPercent = 75
 // state has an attribute of 70 MB, or a message, waiting for 200 MB of garbage saves next to nothing.
 const leastPercent = 5
 
-// collect sets how eagerly garbage is collected: after every collection by what lives then. A user
+// Collect sets how eagerly garbage is collected: after every collection by what lives then. A user
 // who sets GOGC decides that; GOMEMLIMIT holds in any case.
-func collect() {
+func Collect() {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
