@@ -55,8 +55,9 @@ type Directory struct {
 	Root func() *config.Module
 	// Static evaluates what may stand in a backend block.
 	Static func(root *config.Module) *frame.StaticFrame
-	// Planned says that the root module is that of a saved plan.
+	// Planned says that the root module is that of a saved plan. Present is then that of the directory, nil where there is none.
 	Planned bool
+	Present func() *config.Module
 	// Hosts know what hosts offer, and who asks them.
 	Hosts store.Hosts
 	// Agent is how clients of stores name themselves to servers.

@@ -22,6 +22,9 @@ func (d *Directory) Open(ctx context.Context, f Files) (*Opened, bool) {
 		d.uninitialized(fmt.Sprintf("Initial configuration of the requested backend %q", current.driver.Name), fmt.Sprintf("The workspace is %q there, and init makes it the selected one here.", named.Only()))
 		return nil, false
 	}
+	if d.Planned && f.In == "" && (!known || d.block() == nil) && !d.stayed(ctx, current, st, d.Env.Selected()) {
+		return nil, false
+	}
 	if !known && f.In == "" {
 		if !d.settled(ctx, current, st) {
 			return nil, false

@@ -94,22 +94,28 @@ func SecretsOf(b *config.Backend) []config.Constant { return b.Constants(SecretI
 
 // SameButSecrets reports whether the blocks of two modules say the same, apart from secrets that stand in them as they are.
 func (d *Directory) SameButSecrets(a, b *config.Module) bool {
-	said := func(m *config.Module) (settings, bool) {
-		of := m.Stored()
-		driver, ok := find(of.Type)
-		if !ok {
-			return settings{}, false
-		}
-		v, ok := d.Static(m).Body(of.Body, driver.Schema, "backend "+of.Type, &diag.Bag{})
-		s := settings{driver: driver, config: v.Raw}
-		for _, c := range SecretsOf(of) {
-			s.ephemeral = append(s.ephemeral, c.Path)
-		}
-		return s, ok
-	}
-	was, ok1 := said(a)
-	is, ok2 := said(b)
+	was, ok1 := d.said(a)
+	is, ok2 := d.said(b)
 	return ok1 && ok2 && was.same(is)
+}
+
+// said are the settings of a module, without a word on what is wrong with them. Secrets that stand in its block as they are
+// count as ephemeral.
+func (d *Directory) said(m *config.Module) (settings, bool) {
+	of := m.Stored()
+	if of == nil {
+		return implied(), true
+	}
+	driver, ok := find(of.Type)
+	if !ok {
+		return settings{}, false
+	}
+	v, ok := d.Static(m).Body(of.Body, driver.Schema, "backend "+of.Type, &diag.Bag{})
+	s := settings{driver: driver, config: v.Raw}
+	for _, c := range SecretsOf(of) {
+		s.ephemeral = append(s.ephemeral, c.Path)
+	}
+	return s, ok
 }
 
 // kept are the settings as they are written down: what is ephemeral in them is null.

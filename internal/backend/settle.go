@@ -21,9 +21,6 @@ import (
 func (d *Directory) settled(ctx context.Context, current settings, st store.Store) bool {
 	name := d.Env.Selected()
 	if workspace.Begun(ctx, d.Env, st, name) {
-		if d.Planned && !d.stayed(ctx, current, st, name) {
-			return false
-		}
 		d.adopt(current, false)
 		return true
 	}
@@ -52,23 +49,48 @@ func (d *Directory) settled(ctx context.Context, current settings, st store.Stor
 	return false
 }
 
-// stayed reports whether the state that a saved plan was made from is in use where it was then. Init that takes it out of a
-// backend, into the files of a directory without one, leaves it there, and remembers nothing of it.
+// stayed reports whether the state that a saved plan was made from is in use where it was then, in a directory that remembers
+// no place. Init that takes it out of a backend, into the files of a directory without one, leaves it there, and remembers
+// nothing of it; and where a plan is applied in another directory, that may have the configuration of a later day.
 func (d *Directory) stayed(ctx context.Context, planned settings, st store.Store, name string) bool {
-	files, ok := d.open(ctx, implied())
-	if !ok || sameFiles(files, st) {
-		return ok
+	others := []settings{implied()}
+	if now := d.Present(); now != nil {
+		if s, ok := d.said(now); ok {
+			others = append(others, s)
+		}
 	}
-	here, ok := workspace.Read(ctx, d.Env, files, name)
-	if !ok || here == nil {
+	for _, s := range others {
+		if s.driver.Name == planned.driver.Name && s.driver.Name != store.LocalDriver.Name {
+			continue // it may be the same place, which is reached otherwise
+		}
+		other, err := s.driver.Open(ctx, d.storeSettings(s.driver.Schema, s.config, backendSettings(s.driver)))
+		if err != nil || sameFiles(other, st) {
+			continue // a block that needs more than it says is in use nowhere yet
+		}
+		if other, ok := d.sealed(other); !ok || !d.leads(ctx, planned, st, s, other, name) {
+			return false
+		}
+	}
+	return true
+}
+
+// leads reports whether the place of a saved plan has its state, and another place not as much of it.
+func (d *Directory) leads(ctx context.Context, planned settings, st store.Store, s settings, other store.Store, name string) bool {
+	here, ok := workspace.Read(ctx, d.Env, other, name)
+	if !ok || here == nil || here.Len()+len(here.Outputs) == 0 && here.Lineage == "" {
 		return ok
 	}
 	there, ok := workspace.Read(ctx, d.Env, st, name)
-	if !ok || there == nil || here.Lineage != there.Lineage || here.Serial < there.Serial {
-		return ok
+	switch {
+	case !ok:
+	case there == nil && here.Len()+len(here.Outputs) > 0:
+		d.overtaken(fmt.Sprintf("There is no state in %s, which the plan is for, and there is one in %s: all that it has would be created again.", d.place(planned, st, name), d.place(s, other, name)))
+		ok = false
+	case there != nil && here.Lineage == there.Lineage && here.Serial >= there.Serial:
+		d.overtaken(d.moved(planned, s))
+		ok = false
 	}
-	d.overtaken(d.moved(planned, implied()))
-	return false
+	return ok
 }
 
 // adopt remembers a place that is in use. Where the state was written there and the place could not be

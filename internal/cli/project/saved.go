@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/backend"
@@ -81,6 +82,13 @@ func (p *Project) LoadSaved(ctx context.Context, saved *file.Contents) bool {
 	o := p.LoadOptions()
 	o.Files = files
 	p.States().Planned = true
+	p.States().Present = sync.OnceValue(func() *config.Module {
+		now, _ := config.Load(p.Dir, p.LoadOptions(), nil, &diag.Bag{})
+		if now == nil || len(now.Files) == 0 {
+			return nil
+		}
+		return now
+	})
 	ok := p.load(filepath.ToSlash(p.Dir), o, func(at addr.Module, _ *config.Call, _ *config.Node, bag *diag.Bag) (string, string, string, bool) {
 		for _, m := range saved.Config {
 			if m.Key == ModuleKey(at) {
@@ -115,7 +123,7 @@ func (p *Project) unsecret() {
 	if len(lacking) == 0 {
 		return
 	}
-	if now, _ := config.Load(p.Dir, p.LoadOptions(), nil, &diag.Bag{}); now != nil && now.Stored() != nil && p.States().SameButSecrets(m, now) {
+	if now := p.States().Present(); now != nil && now.Stored() != nil && p.States().SameButSecrets(m, now) {
 		m.Backend, m.Cloud = now.Backend, now.Cloud
 		return
 	}
