@@ -2,11 +2,17 @@ package initcmd
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/fetch"
@@ -38,8 +44,7 @@ func (i *initialization) initProviders(ctx context.Context) bool {
 			install = append(install, n)
 		}
 	}
-	i.onlyDirs()
-	if !i.locked(install) {
+	if !i.onlyDirs() || !i.locked(install) {
 		return false
 	}
 	if !i.p.Providers.Install(ctx, install, i.p.Lock, i.f.upgrade, i.p.Bag) {
@@ -72,13 +77,35 @@ func (i *initialization) changed() bool {
 	return false
 }
 
-// onlyDirs has init look for providers in the directories of -plugin-dir alone, this time; an empty one is none.
-func (i *initialization) onlyDirs() {
-	for _, dir := range i.f.pluginDirs {
-		if dir != "" {
-			i.p.Providers.OnlyDir(i.p.Call.Path(dir))
+// onlyDirs settles where init looks for providers: in the directories of -plugin-dir, which are remembered for
+// the next time, in the file of Terraform and OpenTofu; an empty one forgets them.
+func (i *initialization) onlyDirs() bool {
+	file := filepath.Join(i.p.Data, "plugin_path")
+	dirs := i.f.pluginDirs
+	var err error
+	switch {
+	case len(dirs) == 0:
+		var text []byte
+		if text, err = config.ReadOne(file, i.p.Limits); err == nil {
+			err = json.Unmarshal(text, &dirs)
+		}
+	case len(dirs) == 1 && dirs[0] == "":
+		dirs = nil
+		err = os.Remove(file)
+	default:
+		var text []byte
+		if text, err = json.MarshalIndent(dirs, "", "  "); err == nil {
+			err = errors.Join(project.Workspaces(i.p.Call).MakeData(), disk.Replace(i.p.Call.FS(), file, text))
 		}
 	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		i.p.Bag.Add(diag.Errorf("Failed to remember the plugin directories", "The file %s, which keeps the directories of -plugin-dir, cannot be used: %s.", i.p.Display(file), disk.Reason(err)))
+		return false
+	}
+	for _, dir := range dirs {
+		i.p.Providers.OnlyDir(i.p.Call.Path(dir))
+	}
+	return true
 }
 
 // warnUnheld says that what was written into the lock file is of no use on other platforms.
