@@ -368,7 +368,7 @@ var classes = []class{
 				return c.through(at) || c.forWhole(at) && does(c.b, at, "read")
 			}) || c.refused(d, "Invalid count argument", "Invalid for_each argument") && (c.readForWhole() || len(c.st.Do.Target) > 0)) ||
 			len(c.st.Do.Target) > 0 && (d.Section == "checks" || d.What == "checks") && (d.A == nil || d.A == "unknown") && (c.wholeModules(c.subject(d)) || c.forWhole(d.At)) ||
-			c.refuses(d, "condition failed") && !slices.ContainsFunc(c.failures(), func(at string) bool { return !c.about(Difference{At: at}, c.delayed(c.forWhole)) })
+			c.refuses(d, "condition failed") && len(c.failures()) > 0 && !slices.ContainsFunc(c.failures(), func(at string) bool { return !c.about(Difference{At: at}, c.delayed(c.forWhole)) })
 	}},
 	{"outputs with `-target` of one instance", func(c *comparison, d Difference) bool {
 		partly := func(d Difference) bool {

@@ -45,12 +45,7 @@ type leaseKey struct {
 }
 
 // twin names the lease of the other face.
-func (k leaseKey) twin() leaseKey {
-	if k.face == frame.Before {
-		return leaseKey{k.instance, frame.After}
-	}
-	return leaseKey{k.instance, frame.Before}
-}
+func (k leaseKey) twin() leaseKey { return leaseKey{k.instance, k.face.Other()} }
 
 func keyOf(inst addr.Instance, face frame.Face) leaseKey {
 	inst.Key = inst.Key.Hide()

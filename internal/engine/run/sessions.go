@@ -220,13 +220,9 @@ func (ss *Sessions) substitute(crashed provider.Provider) *substitute {
 // share gives a session the process of the other face's, if the settings are the same. That one
 // cannot be released meanwhile.
 func (ss *Sessions) share(s *Session, u declared.Use, face frame.Face) bool {
-	other := frame.Before
-	if face == frame.Before {
-		other = frame.After
-	}
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
-	t := ss.open[sessionKey{u.Instance, other}]
+	t := ss.open[sessionKey{u.Instance, face.Other()}]
 	if t == nil || s.Unknown || !t.mu.TryLock() {
 		return false
 	}

@@ -60,8 +60,11 @@ func (e *Ref) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 // ofAny is what is wrong with any instance of a resource, where nothing says that there is one: a warning. A module
 // that was written for another version of a provider can be used without what is not as it expects.
 func (e *Ref) ofAny(diags hcl.Diagnostics, ctx *hcl.EvalContext) hcl.Diagnostics {
+	if len(diags) == 0 || e.Root != RootResource {
+		return diags
+	}
 	s := envOf(ctx)
-	if len(diags) == 0 || s == nil || !s.Validate || e.Root != RootResource {
+	if s == nil || !s.Validate {
 		return diags
 	}
 	if _, unknown := s.Scope.Sample(e); !unknown {

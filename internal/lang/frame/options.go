@@ -24,6 +24,14 @@ const (
 	After              // what will be
 )
 
+// Other is the other face.
+func (f Face) Other() Face {
+	if f == Before {
+		return After
+	}
+	return Before
+}
+
 // Status says what is known of a value or of keys; Outcome how an evaluation went.
 type Status uint8
 
