@@ -14,7 +14,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/shortcut"
-	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/journal"
 )
 
@@ -204,7 +203,11 @@ func (x *step) down(ctx context.Context, c *plan.Change, face frame.Face) bool {
 		x.run.Settings.Tell(event.Done{Object: o, Op: event.Forget})
 		return x.write(0, journal.Change{Object: o})
 	}
-	t, u, ok := x.toolsDown(ctx, o, e, face)
+	private, stored := e.Private, e.Provider
+	if c.Action == plan.Delete { // as decided: the state of a saved plan has one provider for all instances of a resource
+		private, stored = c.Private, c.Provider
+	}
+	t, u, ok := x.toolsDown(ctx, o, stored, face)
 	if !ok {
 		return false
 	}
@@ -215,10 +218,6 @@ func (x *step) down(ctx context.Context, c *plan.Change, face frame.Face) bool {
 	op, ok := x.a.intend(o, plan.Delete, u.Instance)
 	if !ok {
 		return false
-	}
-	private := e.Private
-	if c.Action == plan.Delete {
-		private = c.Private
 	}
 	t.Note = x.noted(op, o, expected(object.Stored{Provider: u.Instance}, mark.Value{}, false), cur.Entry, addr.Object{})
 	left, ok := t.Down(ctx, cur, private)
@@ -233,8 +232,8 @@ func (x *step) down(ctx context.Context, c *plan.Change, face frame.Face) bool {
 
 // toolsDown is what it takes to end a stored object: its provider on the face that the order of steps
 // found for it.
-func (x *step) toolsDown(ctx context.Context, o addr.Object, e *state.Entry, face frame.Face) (*object.Tools, declared.Use, bool) {
-	u, ok := x.run.StoredUse(ctx, o.Instance, e)
+func (x *step) toolsDown(ctx context.Context, o addr.Object, stored addr.ProviderInstance, face frame.Face) (*object.Tools, declared.Use, bool) {
+	u, ok := x.run.StoredUse(ctx, o.Instance, stored)
 	if !ok {
 		return nil, u, false
 	}

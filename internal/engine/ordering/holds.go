@@ -185,23 +185,30 @@ func (o *Ordering) addOwns() {
 	}
 }
 
-// addSettings says what a hold is made from.
+// addSettings says what a hold is made from. Which instance of a repeated provider configuration a lease is
+// opened through is not known: it is made from what their settings are made from, too.
 func (o *Ordering) addSettings(h int32) {
 	x := o.Holds[h]
-	d, at, ok := x.Use.Decl, x.Use.Instance.Module.Unkeyed(), x.Use.Declared
-	if x.Lease != nil {
-		d, at, ok = x.Lease.ID, x.At, true
+	switch {
+	case x.Lease != nil:
+		o.settingsOf(h, x.Lease.ID, x.At)
+		if u := declared.UseOf(o.source.Program, x.Lease, addr.NoKey); o.source.Program.Decls()[u.Decl].Repeat() != program.Once {
+			o.settingsOf(h, u.Decl, u.Instance.Module.Unkeyed())
+		}
+	case x.Use.Declared:
+		o.settingsOf(h, x.Use.Decl, x.Use.Instance.Module.Unkeyed())
+		o.Input.Holds[h].NoBefore = slices.Contains(o.source.Plan.NoBefore, x.Use.Instance)
 	}
-	if !ok || o.source.Receivers.Steady(d) {
+}
+
+func (o *Ordering) settingsOf(h int32, d program.Decl, at addr.ModuleInstance) {
+	if o.source.Receivers.Steady(d) {
 		return
 	}
 	in := &o.Input.Holds[h]
 	o.eachSource(d, at, map[Place]bool{}, func(to plan.Vertex, at plan.At) {
 		in.Settings = append(in.Settings, plan.Ref{To: to, At: at})
 	})
-	if x.Lease == nil {
-		in.NoBefore = slices.Contains(o.source.Plan.NoBefore, x.Use.Instance)
-	}
 }
 
 // eachSource visits what settings are made from. What is read has no down, but what its reading refers

@@ -158,7 +158,7 @@ func (b *lookBack) foresee(ctx context.Context, c *plan.Change, e *state.Entry) 
 	if !c.Action.Downs() || e == nil {
 		return
 	}
-	if u, ok := b.p.run.StoredUse(ctx, c.Object.Instance, e); ok && u.Declared {
+	if u, ok := b.p.run.StoredUse(ctx, c.Object.Instance, e.Provider); ok && u.Declared {
 		b.p.run.Sessions.Settle(ctx, b.p.run.Bag, u, frame.Before)
 	}
 	if h := declared.ProvisionersOf(b.p.run.Program, b.p.run.Removals, c, e, true); h.Decl != nil {

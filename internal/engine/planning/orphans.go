@@ -122,7 +122,7 @@ func (x *goneObject) decide(ctx context.Context) bool {
 	if !seen || cur.Entry == nil {
 		return seen // it is gone by itself, or refreshing it failed
 	}
-	u, ok := x.p.run.StoredUse(ctx, x.o.Instance, cur.Entry)
+	u, ok := x.p.run.StoredUse(ctx, x.o.Instance, cur.Entry.Provider)
 	if !ok {
 		return false
 	}

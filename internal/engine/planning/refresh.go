@@ -86,7 +86,7 @@ func (x *storedObject) look(ctx context.Context) bool {
 // tools is what it takes to look at a stored object. A session that nothing can be read through
 // because its settings are not known leaves the object as it was stored (s is nil), with one warning.
 func (x *storedObject) tools(ctx context.Context) (*object.Tools, *run.Session, bool) {
-	u, ok := x.p.run.StoredUse(ctx, x.o.Instance, x.entry)
+	u, ok := x.p.run.StoredUse(ctx, x.o.Instance, x.entry.Provider)
 	if !ok {
 		return nil, nil, false
 	}

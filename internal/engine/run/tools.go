@@ -136,13 +136,12 @@ func (r *Run) where(i addr.Instance) func(cty.Path) diag.Range {
 	}
 }
 
-// StoredUse is the provider of a stored object: the one its declaration uses now if it is
-// declared, else the one it was stored with.
-func (r *Run) StoredUse(ctx context.Context, i addr.Instance, e *state.Entry) (declared.Use, bool) {
+// StoredUse is the provider of an object that is stored with a provider: the one its declaration uses now
+// if it is declared, else that one.
+func (r *Run) StoredUse(ctx context.Context, i addr.Instance, stored addr.ProviderInstance) (declared.Use, bool) {
 	if d, ok := r.Program.Resource(i.Resource()); ok {
-		return declared.UseOf(r.Program, d, e.Provider.Key), true
+		return declared.UseOf(r.Program, d, stored.Key), true
 	}
-	stored := e.Provider
 	if c, ok := r.Program.ProviderFor(stored.Module, stored.Provider, stored.Alias); ok {
 		return declared.Use{Decl: c, Declared: true, Instance: addr.ProviderInstance{ProviderConfig: r.Program.Decls()[c].Provider, Key: stored.Key}}, true
 	}
