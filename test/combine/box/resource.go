@@ -105,6 +105,12 @@ func stored(o *cloud.Object) (cty.Value, error) {
 }
 
 // store writes a value into the cloud.
+// names reports whether there is an object with that id: what is told as the id of another one is not told, but lost.
+func (p *Provider) names(id string) bool {
+	all, err := p.Cloud.Objects()
+	return err != nil || slices.ContainsFunc(all, func(o *cloud.Object) bool { return o.ID == id })
+}
+
 func (p *Provider) store(v cty.Value, region, password string) error {
 	o := &cloud.Object{ID: text(v, "id"), Region: region, Password: password, Attributes: map[string]json.RawMessage{}}
 	for name, t := range boxType.AttributeTypes() {
@@ -252,7 +258,7 @@ func (p *Provider) ApplyResourceChange(ctx context, q *tfprotov6.ApplyResourceCh
 			return err
 		}
 		switch { // what it tells is not what it keeps
-		case how == cloud.Leak && password != "" && verb == "create" && len(c.Key)%2 == 0:
+		case how == cloud.Leak && password != "" && verb == "create" && len(c.Key)%2 == 0 && !p.names(password):
 			v = with(v, "id", cty.StringVal(password))
 		case how == cloud.Leak && password != "":
 			v = with(v, "note", cty.StringVal(password))
