@@ -11,7 +11,12 @@ import (
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
-func main() { os.Exit(run()) }
+func main() {
+	if code, first := keeper.First(os.Args, os.Environ()); first {
+		os.Exit(code)
+	}
+	os.Exit(run())
+}
 
 func run() int {
 	cli.Collect()

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -81,6 +83,56 @@ func TestLostEngine(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestLostEngineOfContainer is the same where the program is process 1, whose end would be that of all processes. It
+// hands on signals, and exit codes.
+func TestLostEngineOfContainer(t *testing.T) {
+	t.Parallel()
+	container := []string{"--pid", "--fork", "--mount-proc", "--kill-child"}
+	if out, err := exec.Command("unshare", append(container, "true")...).CombinedOutput(); err != nil {
+		t.Skipf("a process cannot have numbers of its own here: %s", out)
+	}
+	p := newProcess(t, twoLeases)
+	path, err := exec.LookPath("lethe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.program = "unshare"
+	start := func(args ...string) (s *started, first, engine int) {
+		s = p.start(append(append(slices.Clone(container), path), args...)...)
+		p.seen("ApplyResourceChange", "playground_thing", `"end"`)
+		last := args[len(args)-1]
+		first = child(s.cmd.Process.Pid, last)
+		if engine = child(first, last); engine == 0 {
+			t.Fatal("process 1 has started nothing")
+		}
+		return s, first, engine
+	}
+	closed := func(want, code int, out string) {
+		t.Helper()
+		if left, _ := os.ReadDir(filepath.Join(p.dir, ".cloud/leases")); code != want || len(left) > 0 {
+			t.Errorf("exit code %d, %d leases are open:\n%s", code, len(left), out)
+		}
+		p.forgotten(out)
+	}
+	s, _, engine := start("apply", "-auto-approve", "-parallelism=4")
+	p.unseen(child(engine, "_keep"))
+	syscall.Kill(engine, syscall.SIGKILL)
+	code, out := s.wait()
+	closed(128+9, code, out)
+	os.Remove(filepath.Join(p.dir, ".calls"))
+	s, first, _ := start("apply", "-auto-approve", "-parallelism=2")
+	syscall.Kill(first, syscall.SIGTERM)
+	code, out = s.wait()
+	if closed(1, code, out); strings.Count(out, "Interrupt received") != 1 {
+		t.Errorf("not interrupted once:\n%s", out)
+	}
+	if code, out := p.start(append(slices.Clone(container), path, "plan", "-detailed-exitcode")...).wait(); code != 2 {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+	p.program = ""
+	p.whole(t)
 }
 
 // TestLostKeeper kills the keeper, and its providers with it: what is open is closed through another one, and calls
@@ -350,20 +402,22 @@ resource "rogue_thing" "a" {
 	}
 }
 
-// child is a process that this one has started, by the end of its arguments; 0 if there is none.
-func (s *started) child(last string) int {
+// child is a process that another one has started, by the end of its arguments; 0 if there is none.
+func child(parent int, last string) int {
 	all, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, stat := range all {
 		text, _ := os.ReadFile(stat)
 		_, rest, _ := strings.Cut(string(text), ") ")
 		args, _ := os.ReadFile(filepath.Join(filepath.Dir(stat), "cmdline"))
-		if f := strings.Fields(rest); len(f) > 1 && f[1] == strconv.Itoa(s.cmd.Process.Pid) && bytes.HasSuffix(args, []byte("\x00"+last+"\x00")) {
+		if f := strings.Fields(rest); len(f) > 1 && f[1] == strconv.Itoa(parent) && bytes.HasSuffix(args, []byte("\x00"+last+"\x00")) {
 			id, _ := strconv.Atoi(filepath.Base(filepath.Dir(stat)))
 			return id
 		}
 	}
 	return 0
 }
+
+func (s *started) child(last string) int { return child(s.cmd.Process.Pid, last) }
 
 // keeper is the process that keeps the providers of this one.
 func (s *started) keeper(t *testing.T) int {

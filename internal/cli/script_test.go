@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 	testscript.Main(tidy{m}, map[string]func(){
 		"peer": peer, "xdg-open": browser,
 		"lethe": func() {
+			if code, first := keeper.First(os.Args, os.Environ()); first {
+				os.Exit(code)
+			}
 			cli.Collect()
 			dir, err := os.Getwd()
 			if err != nil {

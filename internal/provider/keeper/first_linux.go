@@ -1,0 +1,90 @@
+package keeper
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/lethe-iac/lethe/internal/subprocess"
+)
+
+// First is what process 1 of a container does in the place of the program: it starts the program, hands on the signals
+// that it gets, and ends with its exit code. The system kills all of a container when process 1 ends; as it is not the
+// engine, the keeper of an engine that is killed goes on, and this process waits for its end. It reports false in every other
+// process, where the program cannot be started, and where there is to be no keeper. args begin with the name of the program.
+func First(args, env []string) (code int, first bool) {
+	if os.Getpid() != 1 || subprocess.Getenv(env, Variable) == "off" {
+		return 0, false
+	}
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	path, err := program()
+	if err != nil {
+		return 0, false
+	}
+	// In a group of its own the engine gets each signal once, from here or, in the foreground, from the terminal.
+	group, err := unix.IoctlGetInt(syscall.Stdin, unix.TIOCGPGRP)
+	foreground := err == nil && group == unix.Getpgrp()
+	engine, err := syscall.ForkExec(path, args, &syscall.ProcAttr{
+		Env: env, Files: []uintptr{0, 1, 2},
+		Sys: &syscall.SysProcAttr{Setpgid: true, Foreground: foreground, Ctty: syscall.Stdin},
+	})
+	if err != nil {
+		signal.Stop(signals)
+		return 0, false
+	}
+	var to atomic.Int64
+	to.Store(int64(engine))
+	go func() {
+		for s := range signals {
+			_ = syscall.Kill(int(to.Load()), s.(syscall.Signal))
+		}
+	}()
+	killed := 0 // by which signal
+	for {
+		var status syscall.WaitStatus
+		id, err := syscall.Wait4(-1, &status, 0, nil)
+		switch {
+		case err == syscall.EINTR:
+			continue
+		case err == nil && id == engine && status.Exited():
+			return status.ExitStatus(), true
+		case err == nil && id == engine:
+			killed = int(status.Signal())
+		}
+		if killed == 0 {
+			continue // the end of something that had lost its parent
+		}
+		keeper := orphan()
+		if keeper == 0 {
+			return 128 + killed, true
+		}
+		to.Store(int64(keeper))
+	}
+}
+
+// orphan is the keeper that has become a child of process 1, 0 if there is none.
+func orphan() int {
+	all, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range all {
+		stat, _ := os.ReadFile(filepath.Join(dir, "stat"))
+		args, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
+		_, rest, _ := strings.Cut(string(stat), ") ") // behind the name, which may hold anything
+		var state string
+		var parent int
+		_, _ = fmt.Sscan(rest, &state, &parent)
+		if parent == 1 && bytes.HasSuffix(args, []byte("\x00"+Argument+"\x00")) {
+			id, _ := strconv.Atoi(filepath.Base(dir))
+			return id
+		}
+	}
+	return 0
+}
