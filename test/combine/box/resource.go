@@ -104,13 +104,13 @@ func stored(o *cloud.Object) (cty.Value, error) {
 	return cty.ObjectVal(m), nil
 }
 
-// store writes a value into the cloud.
 // names reports whether there is an object with that id: what is told as the id of another one is not told, but lost.
 func (p *Provider) names(id string) bool {
 	all, err := p.Cloud.Objects()
 	return err != nil || slices.ContainsFunc(all, func(o *cloud.Object) bool { return o.ID == id })
 }
 
+// store writes a value into the cloud.
 func (p *Provider) store(v cty.Value, region, password string) error {
 	o := &cloud.Object{ID: text(v, "id"), Region: region, Password: password, Attributes: map[string]json.RawMessage{}}
 	for name, t := range boxType.AttributeTypes() {
