@@ -84,7 +84,7 @@ var classes = []class{
 		more := func(d Difference) bool {
 			return c.about(d, slices.DeleteFunc(addressesOf(c.b), func(at string) bool { return !c.unneeded(at) }))
 		}
-		return (d.Section == "checks" || d.What == "checks") && (d.A == nil || strings.Contains(compact(d.A), "unknown")) && more(d) || (d.A == nil || d.What == "state" && d.B == nil || d.Section == "create first") && (c.unneeded(d.At) || d.What == "calls" && c.unneeded(c.subject(d))) || d.What == "plan" && d.Section != "exits" && waits(d) || strings.HasSuffix(d.Section, "result") && d.B == "unknown" && slices.ContainsFunc(addressesOf(c.b), func(a string) bool {
+		return (d.Section == "checks" || d.What == "checks") && (d.A == nil || strings.Contains(compact(d.A), "unknown")) && more(d) || (d.A == nil || d.What == "state" && (d.B == nil || c.a.unmoved(d.At)) || d.Section == "create first") && (c.unneeded(d.At) || d.What == "calls" && c.unneeded(c.subject(d))) || d.What == "plan" && d.Section != "exits" && waits(d) || strings.HasSuffix(d.Section, "result") && d.B == "unknown" && slices.ContainsFunc(addressesOf(c.b), func(a string) bool {
 			return keyless(a) == d.At && c.unneeded(a)
 		}) || c.idle(d, func(ch any) bool {
 			at := fmt.Sprint(get(ch, "address"))
@@ -135,10 +135,10 @@ var classes = []class{
 		return len(c.st.Do.Target) > 0 && (c.refuses(d, "Moved object still exists") || c.refuses(d, "Invalid for_each argument") && strings.Contains(c.a.said(), "unsuitable"))
 	}},
 	{"a mistake in what the `import` command does not need", func(c *comparison, d Difference) bool {
-		return d.What == "import" && slices.ContainsFunc([]string{"Unsupported attribute", "Ambiguous move statements", "Moved object still exists"}, func(title string) bool { return c.refuses(d, title) })
+		return d.What == "import" && slices.ContainsFunc([]string{"Unsupported attribute", "Ambiguous move statements", "Cyclic dependency in move statements", "Moved object still exists"}, func(title string) bool { return c.refuses(d, title) })
 	}},
 	{"the `import` command, where something else cannot be worked out", func(c *comparison, d Difference) bool {
-		return d.What == "import" && c.refused(d, "Invalid count argument", "Invalid for_each argument", "Invalid provider configuration", "Invalid value for variable", "On demand", "Provider configuration not present")
+		return d.What == "import" && c.refused(d, "Invalid count argument", "Invalid for_each argument", "Invalid index", "Invalid provider configuration", "Invalid value for variable", "On demand", "Provider configuration not present")
 	}},
 	{"outputs, data and results of checks in the state, after the `import` command", func(c *comparison, d Difference) bool {
 		as := compact(c.a.Before.Outputs[d.At])
@@ -179,7 +179,7 @@ var classes = []class{
 			d.Section != "exits" && (d.B == nil || d.What == "state" && d.A == nil) && c.bereft(c.subject(d))
 	}},
 	{"destroying through a provider whose source is replaced", func(c *comparison, d Difference) bool {
-		return d.Section == "exits" && d.A == 2 && d.B == 0 && c.lethe(c.elsewhere) || d.Section != "exits" && c.elsewhere(c.subject(d)) ||
+		return d.Section == "exits" && d.A == 2 && d.B == 0 && c.lethe(c.elsewhere) || d.Section != "exits" && (c.elsewhere(c.subject(d)) || c.asNow(c.subject(d))) ||
 			// What was destroyed before its provider's source was to be updated is gone, where that fails.
 			c.b.Apply != nil && c.b.Apply.Exit == 1 && (d.What == "state" && d.A == nil || d.What == "calls" && d.B == nil && strings.HasPrefix(d.At, "delete ")) && c.needs(d, func(p *place) bool {
 				return p.b.Kind == Provider && p.needs(func(on *place) bool {
@@ -286,12 +286,14 @@ var classes = []class{
 		return c.idle(d, func(ch any) bool { return c.ofCheck(ch) })
 	}},
 	{"conditions, expressions and data of what is destroyed", func(c *comparison, d Difference) bool {
-		titles := []string{"Invalid index", "Attempt to get attribute from null value", "condition failed", "Configuration for import target does not exist", "Invalid count argument", "Invalid for_each argument", "Invalid import 'to' expression", "On demand", "Value not allowed in ephemeral output", "Inconsistent dependency lock file", "Resource has no configuration"}
+		titles := []string{"Invalid index", "Attempt to get attribute from null value", "condition failed", "Configuration for import target does not exist", "Invalid count argument", "Invalid for_each argument", "Invalid import 'to' expression", "On demand", "Value not allowed in ephemeral output", "Resource has no configuration"}
 		// A destroy that forgets something fails, too.
 		forgets := c.a.only("", "Objects were forgotten, not destroyed") && c.b.only("", titles...)
 		// What is left out may not be destroyed, and is not.
 		spares := c.refused(d, "Instance cannot be destroyed") && !slices.ContainsFunc(protected.FindAllStringSubmatch(c.b.said(), -1), func(m []string) bool { return does(c.a, m[1], "delete") })
-		return c.st.Do.Destroy && (c.refused(d, titles...) || forgets || spares) || c.st.Do.Destroy && c.refused(d, "Invalid value for variable", "Value not allowed in ephemeral output") && slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
+		// Data that the state has still were read by Terraform alone.
+		left := d.What == "state" && d.A != nil && d.B != nil && strings.Contains("."+d.At, ".data.") && c.a.unmoved(d.At)
+		return c.st.Do.Destroy && (c.refused(d, titles...) || forgets || spares || left) || c.st.Do.Destroy && c.refused(d, "Invalid value for variable", "Value not allowed in ephemeral output") && slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
 			return p.b.Kind == Variable && p.up != nil && p.up.needs(func(on *place) bool { return on.b.Kind == Resource || on.b.Kind == Data })
 		})
 	}},
@@ -373,7 +375,7 @@ var classes = []class{
 	{"outputs with `-target` of one instance", func(c *comparison, d Difference) bool {
 		partly := func(d Difference) bool {
 			return c.needs(d, func(p *place) bool {
-				return slices.ContainsFunc(c.st.Do.Target, func(t string) bool { return keyless(t) != t && strings.HasPrefix(keyless(t)+".", p.addr()+".") })
+				return p.repeated() && c.oneOf(p) || slices.ContainsFunc(c.st.Do.Target, func(t string) bool { return keyless(t) != t && strings.HasPrefix(keyless(t)+".", p.addr()+".") })
 			})
 		}
 		if c.onlyOutputs(d, partly) {

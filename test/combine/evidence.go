@@ -110,6 +110,15 @@ func (c *comparison) elsewhere(addr string) bool {
 	})
 }
 
+// asNow is whether Lethe alone did not find what is to be destroyed, since it looked for it through a provider that is
+// configured from objects as they are by now, where Terraform looked as they would be.
+func (c *comparison) asNow(addr string) bool {
+	ours, theirs := c.a.Before.at(addr).id(), c.b.Before.at(addr).id()
+	return c.st.Do.Destroy && c.a.missed(ours) && !c.b.missed(theirs) && !slices.Equal(c.a.lookedIn(ours), c.b.lookedIn(theirs)) && c.needs(Difference{At: addr}, func(p *place) bool {
+		return p.b.Kind == Provider && p.needs(func(on *place) bool { return on.b.Kind == Resource })
+	})
+}
+
 // bereft is whether Lethe alone plans something of what depends on a target that is to be destroyed and was not there any more.
 func (c *comparison) bereft(addr string) bool {
 	is, yes := c.a.Before.at(addr), false
@@ -379,6 +388,19 @@ func (o *Outcome) missed(object string) bool {
 	})
 }
 
+// lookedIn are the regions in which an object was looked for.
+func (o *Outcome) lookedIn(object string) []string {
+	var all []string
+	for _, i := range o.Invocations {
+		for _, k := range i.Calls {
+			if k.Call == "read" && k.ID == object {
+				all = append(all, k.Region)
+			}
+		}
+	}
+	return all
+}
+
 // drifted is whether an object changed or was deleted outside.
 func (o *Outcome) drifted(addr string) bool {
 	list, _ := o.PlanJSON["resource_drift"].([]any)
@@ -425,8 +447,41 @@ func (c *comparison) recounted() bool {
 func (c *comparison) unneeded(at string) bool {
 	at = at[strings.LastIndex(at, " ")+1:]
 	return len(c.st.Do.Target) > 0 && keyless(at) != at && slices.Contains(addressesOf(c.b), at) &&
-		slices.ContainsFunc(addressesOf(c.a), func(a string) bool { return keyless(a) == keyless(at) && a != at }) &&
+		slices.ContainsFunc(append(addressesOf(c.a), c.a.refreshed()...), func(a string) bool { return keyless(a) == keyless(at) && a != at }) &&
 		!slices.ContainsFunc(c.st.Do.Target, func(t string) bool { return strings.HasPrefix(at+".", t+".") || strings.HasPrefix(at, t+"[") })
+}
+
+// refreshed are the objects that a command says it looked at.
+func (o *Outcome) refreshed() []string {
+	var all []string
+	for _, m := range looked.FindAllStringSubmatch(o.said(), -1) {
+		all = append(all, m[1])
+	}
+	return all
+}
+
+var looked = regexp.MustCompile(`(?m)^(\S+): Refreshing state\.\.\.`)
+
+// oneOf is whether targets need a resource that none of them names, and instances of it alone.
+func (c *comparison) oneOf(p *place) bool {
+	named := func(q *place) bool {
+		return slices.ContainsFunc(c.st.Do.Target, func(t string) bool { return strings.HasPrefix(q.addr()+".", keyless(t)+".") })
+	}
+	one, all := false, named(p)
+	for _, q := range inside(c.st.Config, nil) {
+		if !named(q) {
+			continue
+		}
+		q.needs(func(on *place) bool {
+			on.b.exprs(func(e *Expr) {
+				if e.Ref != 0 && on.m.find(e.Ref) == p.b {
+					one, all = one || e.one(p.b), all || !e.one(p.b)
+				}
+			})
+			return false
+		})
+	}
+	return one && !all
 }
 
 var keys = regexp.MustCompile(`\[[^\]]*\]`)
@@ -435,7 +490,7 @@ var keys = regexp.MustCompile(`\[[^\]]*\]`)
 func keyless(addr string) string { return keys.ReplaceAllString(addr, "") }
 
 // headed is what a plan's text names.
-var headed = regexp.MustCompile(`(?m)^\s+# (\S+) (?:\(deposed object \w+\) )?(?:will|must) be `)
+var headed = regexp.MustCompile(`(?m)^\s+# (\S+) (?:\(deposed object \w+\) )?(?:is tainted, so )?(?:will|must) be `)
 
 // addressesOf are those of all objects that a plan is about, and of the data in the state.
 func addressesOf(o *Outcome) []string {

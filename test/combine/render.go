@@ -85,7 +85,7 @@ func (m *Module) uses(provider string) bool {
 			yes = yes || strings.HasPrefix(n.Type, provider+"_")
 		}
 		for _, a := range b.Args {
-			yes = yes || (b.Kind == Moved || b.Kind == Removed) && strings.Contains(a.Value.Text, provider+"_")
+			yes = yes || (b.Kind == Moved || b.Kind == Removed || b.Kind == Import) && strings.Contains(a.Value.Text, provider+"_")
 		}
 	})
 	return yes
@@ -336,14 +336,19 @@ func (w *writer) ref(e *Expr) string {
 	if e.Type == Text {
 		all = `join("-", ` + all + ")"
 	}
-	_, err := strconv.Atoi(e.Sel)
 	switch r := b.repeats(); {
 	case r == "":
 		return one(base)
-	case r == "count" && err == nil:
+	case r == "count" && e.one(b):
 		return one(base + "[" + e.Sel + "]")
-	case r == "for_each" && err != nil && e.Sel != "":
+	case e.one(b):
 		return one(fmt.Sprintf("%s[%q]", base, e.Sel))
 	}
 	return all
+}
+
+// one is whether a reference is to one instance of a block that is repeated.
+func (e *Expr) one(b *Block) bool {
+	_, err := strconv.Atoi(e.Sel)
+	return e.Op == "ref" && (b.repeats() == "count" && err == nil || b.repeats() == "for_each" && err != nil && e.Sel != "")
 }

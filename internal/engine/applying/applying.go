@@ -42,6 +42,9 @@ func Apply(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Resul
 	filling.Applied(a.run.Program, a.run.Frame, a.plan)
 	ok = a.walk(ctx)
 	a.unmade()
+	if !ok && a.plan.Mode == plan.Destroy {
+		a.keepData()
+	}
 	a.outputs(ok)
 	if ok && a.plan.Mode == plan.Normal && !a.plan.Partial() && a.anySteps() {
 		a.run.CheckValues()
@@ -73,6 +76,22 @@ func (a *applier) amend() {
 				next.CreateFirst != e.CreateFirst || next.SkipDestroy != e.SkipDestroy || !slices.Equal(next.Recorded, e.Recorded) {
 				a.edit.Put(c.Object, next)
 			}
+		}
+	}
+}
+
+// keepData puts back the data, all of which a plan of a destroy drops, that what could not be destroyed was made from:
+// its provider may be configured with them, and they may not be there to be read when the user tries again.
+func (a *applier) keepData() {
+	needed := map[addr.Resource]bool{}
+	for _, e := range a.edit.Head().Objects() {
+		for _, on := range e.Recorded {
+			needed[on] = true
+		}
+	}
+	for o, e := range a.plan.Previous.Objects() {
+		if o.Mode == addr.Data && needed[o.Resource()] && a.edit.Get(o) == nil {
+			a.edit.Put(o, e)
 		}
 	}
 }

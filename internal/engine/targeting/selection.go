@@ -57,7 +57,7 @@ type Request struct {
 	Replace   []addr.Instance // what is to be replaced, in no way a selection
 	Destroy   bool            // everything that is selected is to be destroyed
 	Changed   bool            // the targets are what changed, and may be none; as with Quiet, nothing is said of them
-	Quiet     bool            // the targets are not the user's: nothing is said of them
+	Quiet     bool            // the targets are those of the import command: nothing is said of them, and their arguments need nothing
 }
 
 // selector works out a selection.

@@ -111,15 +111,30 @@ func (p *selector) chooseTargets(s *Selection) {
 		p.chooseDestroyed(s)
 		return
 	}
+	next := p.request.Program.Refs
+	if p.request.Quiet {
+		next = p.through
+	}
 	for i, t := range s.targets {
 		if t.InKeyedModule() {
-			p.selectDependencies(s, start[i], t, p.request.Program.Refs)
+			p.selectDependencies(s, start[i], t, next)
 		} else {
 			anywhere = append(anywhere, start[i]...)
 		}
 	}
-	p.selectDependencies(s, anywhere, addr.Target{}, p.request.Program.Refs)
+	p.selectDependencies(s, anywhere, addr.Target{}, next)
 	p.selectDependencies(s, p.fedOutputs(s), addr.Target{}, p.values)
+}
+
+// through are the references of d without which nothing can be imported to it: its arguments are not looked at.
+func (p *selector) through(d program.Decl) []program.Ref {
+	refs, info := p.request.Program.Refs(d), p.request.Program.Decls()[d]
+	if info.Kind != program.Resource || info.Resource.Mode != addr.Managed {
+		return refs
+	}
+	return slices.DeleteFunc(slices.Clone(refs), func(r program.Ref) bool {
+		return r.Use&(program.ByRepeat|program.ByModule|program.ByProvider|program.ByFunction) == 0
+	})
 }
 
 // values are the references of d but for those to resources.
