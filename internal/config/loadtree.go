@@ -287,7 +287,9 @@ func (t *treeLoader) importKey(im *Import, r *Resource) {
 	case !keyed && r.ForEach != nil:
 		why = fmt.Sprintf("The target resource is using for_each."+hint, im.Resource, `"key"`)
 	case !keyed:
-	case r.Count == nil && (key == cty.Number || r.ForEach == nil && key != cty.String):
+	case r.Count == nil && r.ForEach == nil && key != cty.Number && key != cty.String:
+		why = "The target resource uses neither count nor for_each. Remove the key from the address, or set one of them in the resource block."
+	case r.Count == nil && key == cty.Number:
 		why = "The target resource does not use count. Remove the key from the address, or set count in the resource block."
 	case r.ForEach == nil && key == cty.String:
 		why = "The target resource does not use for_each. Correct the key in the address, or set for_each in the resource block."

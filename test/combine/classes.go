@@ -46,7 +46,7 @@ var classes = []class{
 		return c.st.Do.Refresh == "only" && (c.refused(d, "Invalid index") || strings.HasPrefix(d.Section, "output_changes") ||
 			d.Section == "outputs" && (keeps || len(theirs) > 0 && theirs[0] == nil || d.A == nil && c.needs(d, c.absent)) ||
 			d.What == "state" && strings.Contains("."+d.At, ".data.") && (d.B == nil || c.a.unmoved(d.At) && c.needs(d, (*place).repeated)) ||
-			(d.Section == "checks" || d.What == "checks") && (d.A == "unknown" || d.B == nil) && c.needs(d, (*place).repeated))
+			(d.Section == "checks" || d.What == "checks") && (strings.Contains(compact(d.A), `"unknown"`) || d.B == nil) && c.needs(d, (*place).repeated))
 	}},
 	{"a `moved` block to or from a resource that gets or loses `count`", func(c *comparison, d Difference) bool {
 		return (d.Section != "exits" || c.refuses(d, "Moved resource instances excluded by targeting")) && c.recounted()
@@ -135,16 +135,19 @@ var classes = []class{
 		return len(c.st.Do.Target) > 0 && (c.refuses(d, "Moved object still exists") || c.refuses(d, "Invalid for_each argument") && strings.Contains(c.a.said(), "unsuitable"))
 	}},
 	{"a mistake in what the `import` command does not need", func(c *comparison, d Difference) bool {
-		return d.What == "import" && slices.ContainsFunc([]string{"Unsupported attribute", "Ambiguous move statements", "Cyclic dependency in move statements", "Moved object still exists"}, func(title string) bool { return c.refuses(d, title) })
+		return d.What == "import" && slices.ContainsFunc([]string{"Unsupported attribute", "Ambiguous move statements", "Cyclic dependency in move statements", "Moved object still exists", "Invalid import 'to' expression"}, func(title string) bool { return c.refuses(d, title) })
 	}},
 	{"the `import` command, where something else cannot be worked out", func(c *comparison, d Difference) bool {
-		return d.What == "import" && c.refused(d, "Invalid count argument", "Invalid for_each argument", "Invalid index", "Invalid provider configuration", "Invalid value for variable", "On demand", "Provider configuration not present")
+		return d.What == "import" && c.refused(d, "Invalid count argument", "Invalid for_each argument", "Invalid index", "Invalid provider configuration", "Invalid value for variable", "Module output value precondition failed", "On demand", "Provider configuration not present")
 	}},
 	{"outputs, data and results of checks in the state, after the `import` command", func(c *comparison, d Difference) bool {
 		as := compact(c.a.Before.Outputs[d.At])
 		imported := slices.ContainsFunc(c.st.Drifts, func(d Drift) bool { return d.Do == "import" })
 		return imported && (d.Section == "outputs" && as == compact(c.a.After.Outputs[d.At]) || d.What == "state" && d.A == nil && strings.Contains("."+d.At, ".data.") || d.What == "checks" && d.B == nil) ||
-			strings.HasPrefix(d.Section, "output_changes") && as != compact(c.b.Before.Outputs[d.At])
+			strings.HasPrefix(d.Section, "output_changes") && as != compact(c.b.Before.Outputs[d.At]) ||
+			// No other command changes data in the state but those that plan.
+			strings.Contains("."+d.At, ".data.") && (d.What == "state" && c.a.unmoved(d.At) && c.b.unmoved(d.At) ||
+				d.Section == "resource_changes previous" && d.B == nil && !c.a.Before.knows(d.At) && c.b.Before.knows(d.At))
 	}},
 	{"`-target` of what depends on something that is replaced create-first", func(c *comparison, d Difference) bool {
 		return len(c.st.Do.Target) > 0 && c.leaves(d)
@@ -212,6 +215,11 @@ var classes = []class{
 			}
 		})
 		return lost && (d.Section == "dependencies" || d.Section == "create first" || d.What == "calls" && d.Section == "delete")
+	}},
+	{"`state mv`, and results of conditions of what moves", func(c *comparison, d Difference) bool {
+		return d.What == "checks" && c.a.unchecked() && c.b.unchecked() && slices.ContainsFunc(c.a.Operations, func(i *Invocation) bool {
+			return len(i.Args) > 3 && i.Args[1] == "mv" && slices.ContainsFunc(i.Args[2:], func(at string) bool { return keyless(at) == d.At })
+		})
 	}},
 	{"a deposed object that is gone", func(c *comparison, d Difference) bool {
 		return strings.HasPrefix(d.Section, "resource_changes") && d.A == nil && strings.HasSuffix(d.At, " deposed") && !slices.ContainsFunc(changes(c.b.PlanJSON), func(ch any) bool {
@@ -427,7 +435,7 @@ var classes = []class{
 	}},
 	{"the `import` command, and what is imported depends on something", func(c *comparison, d Difference) bool {
 		imported := slices.ContainsFunc(c.st.Drifts, func(i Drift) bool { return i.Do == "import" && keyless(i.To) == keyless(c.subject(d)) })
-		return imported && c.st.Do.Destroy && len(c.st.Do.Target) > 0 && (d.B == nil || d.What == "state" && d.A == nil)
+		return (imported || c.unrecorded(c.subject(d))) && c.st.Do.Destroy && len(c.st.Do.Target) > 0 && (d.B == nil || d.What == "state" && d.A == nil)
 	}},
 	{"`create_before_destroy` in the state", func(c *comparison, d Difference) bool {
 		if d.Section == "create first" && c.st.Do.Refresh == "only" {

@@ -170,6 +170,17 @@ func (o *Outcome) unmoved(addr string) bool {
 	return was != nil && compact(was) == compact(stateOf(o.After)["attributes|"+addr])
 }
 
+// unchecked is whether a command did not look at conditions, or found what it found before.
+func (o *Outcome) unchecked() bool { return compact(o.Before.Checks) == compact(o.After.Checks) }
+
+// unrecorded is whether Terraform's state alone has no dependencies of an object, which depends on a target.
+func (c *comparison) unrecorded(addr string) bool {
+	ours, theirs := c.a.Before.at(addr), c.b.Before.at(addr)
+	return ours != nil && theirs != nil && len(theirs.Dependencies) == 0 && slices.ContainsFunc(c.st.Do.Target, func(t string) bool {
+		return slices.ContainsFunc(ours.Dependencies, func(on string) bool { return strings.HasPrefix(on+".", keyless(t)+".") })
+	})
+}
+
 // dependsOn is whether an object depended on another one, as Lethe's state has it.
 func (c *comparison) dependsOn(addr, on string) bool {
 	is := c.a.Before.at(addr)
@@ -613,7 +624,7 @@ func does(o *Outcome, addr, action string) bool {
 func explained(all []Difference, st *Step, a, b *Outcome, known map[string]bool) (left []Difference, apart bool) {
 	c := &comparison{st: st, a: a, b: b}
 	for _, d := range all {
-		unchecked := d.What == "checks" && compact(a.Before.Checks) == compact(a.After.Checks) && compact(b.Before.Checks) == compact(b.After.Checks)
+		unchecked := d.What == "checks" && a.unchecked() && b.unchecked()
 		lasts := (d.What == "state" || unchecked) && known[compact(d)]
 		if !lasts && !slices.ContainsFunc(classes, func(k class) bool { return k.is(c, d) }) {
 			left = append(left, d)

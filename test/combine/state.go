@@ -86,6 +86,9 @@ func (s *State) at(addr string) (found *StateInstance) {
 	return found
 }
 
+// knows is whether there is an object, or data, at an address.
+func (s *State) knows(addr string) bool { return stateOf(s)["attributes|"+addr] != nil }
+
 // choose is the address of one of the current objects, counted round and round; "" where there is none.
 func (s *State) choose(n int) string {
 	var all []string
