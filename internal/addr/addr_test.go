@@ -127,6 +127,7 @@ func TestParseProvider(t *testing.T) {
 	for _, c := range []struct{ in, want, display string }{
 		{"aws", DefaultHost + "/hashicorp/aws", "hashicorp/aws"}, {"Acme/Toy", DefaultHost + "/acme/toy", "acme/toy"},
 		{"registry.terraform.io/acme/toy", "registry.terraform.io/acme/toy", ""}, {"example.com:8443/a/b", "example.com:8443/a/b", ""},
+		{"xn--bcher-kva.example/a/b", "bücher.example/a/b", ""}, {"BÜCHER.example/a/b", "bücher.example/a/b", ""},
 		{"localhost:1234/a/b", "localhost:1234/a/b", ""}, {"registry.terraform.io/-/aws", "registry.terraform.io/-/aws", ""},
 		{"", "", ""}, {"a/b/c/d", "", ""}, {"a//c", "", ""}, {"nodots/a/b", "", ""}, {"terraform-provider-aws", "", ""}, {"a--b", "", ""}, {"-a", "", ""}, {"a_b-", "", ""}, {"a b", "", ""},
 	} {

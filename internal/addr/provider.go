@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+
+	"golang.org/x/net/idna"
 )
 
 // Hosts and namespaces with a meaning of their own.
@@ -107,6 +109,11 @@ func ParseProvider(s string) (Provider, error) {
 
 func normalHost(s string) (string, error) {
 	host := strings.ToLower(s)
+	if strings.Contains(host, "xn--") { // punycode: the same host has one address
+		if readable, err := idna.Display.ToUnicode(host); err == nil {
+			host = readable
+		}
+	}
 	name, _, _ := strings.Cut(host, ":")
 	if name == "" || strings.ContainsAny(host, " \t\"'@?#[]()") || (!strings.Contains(name, ".") && name != "localhost") {
 		return "", fmt.Errorf("%q is not a valid host name for a provider source", s)
@@ -151,3 +158,17 @@ type ProviderInstance struct {
 }
 
 func (i ProviderInstance) String() string { return i.ProviderConfig.String() + i.Key.String() }
+
+// Host is the name of a host as names of hosts are compared: in ASCII and small letters, and without the port that is
+// meant in any case.
+func Host(name string) (string, error) {
+	bare, port, _ := strings.Cut(name, ":")
+	ascii, err := idna.Lookup.ToASCII(bare)
+	if err != nil || ascii == "" {
+		return "", fmt.Errorf("%q is no name of a host", name)
+	}
+	if port != "" && port != "443" {
+		ascii += ":" + port
+	}
+	return ascii, nil
+}

@@ -123,10 +123,13 @@ func TestListsForObjects(t *testing.T) {
 // TestMistakes: what is no setting is said where it stands, and no secret with it; nothing is passed over.
 func TestMistakes(t *testing.T) {
 	for text, want := range map[string]string{
-		`plugin_cach_dir = "x"`: `1: There is no setting "plugin_cach_dir", and it has no effect. Did you mean "plugin_cache_dir"?`,
-		`credential "x" {}`:     `1: There is no setting "credential", and it has no effect. Did you mean "credentials"?`,
-		`other = 1`:             ``,
-		`plugin_cache_dir = []`: `1: The setting "plugin_cache_dir" has to be a string.`,
+		`plugin_cach_dir = "x"`:    `1: There is no setting "plugin_cach_dir", and it has no effect. Did you mean "plugin_cache_dir"?`,
+		`credential "x" {}`:        `1: There is no setting "credential", and it has no effect. Did you mean "credentials"?`,
+		`other = 1`:                ``,
+		`credentials "no host" {}`: `1: The label of a credentials block is the name of a host, such as "registry.example.com", and not "no host".`,
+		`host "no host" {}`:        `1: The label of a host block is the name of a host, such as "registry.example.com", and not "no host".`,
+		"credentials_helper \"a\" {}\ncredentials_helper \"b\" {}": `2: There is a credentials_helper block for "a" already, and one program only is asked for credentials. Remove one of them.`,
+		`plugin_cache_dir = []`:                                                           `1: The setting "plugin_cache_dir" has to be a string.`,
 		"credentials \"x.com\" {\n  token = [\"canary-1d7e\"]\n}":                         `1: The argument "token" has to be a string.`,
 		"credentials \"x.com\" {\n  tokn = \"canary-1d7e\"\n}":                            `1: A credentials block takes the argument "token", and no argument "tokn".`,
 		"oci_credentials \"x.com\" {\n  pasword = \"canary-1d7e\"\n}":                     `1: An oci_credentials block takes`,

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -16,6 +17,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/download"
 	"github.com/lethe-iac/lethe/internal/state/disk"
 )
@@ -65,6 +67,7 @@ func (c *Credentials) Authorize(ctx context.Context, r *http.Request) error {
 
 // Token finds the token for a host; "" is none.
 func (c *Credentials) Token(ctx context.Context, host string) (string, error) {
+	host = compared(host)
 	token := c.environment(host)
 	if token == "" {
 		token = c.Settings.Credentials[host]
@@ -78,6 +81,14 @@ func (c *Credentials) Token(ctx context.Context, host string) (string, error) {
 	}
 	c.learn(token, host)
 	return token, err
+}
+
+// compared is a host as Settings has it. What is no name of one is as it is: nothing is written down for it.
+func compared(host string) string {
+	if ascii, err := addr.Host(host); err == nil {
+		return ascii
+	}
+	return host
 }
 
 func (c *Credentials) learn(secret, host string) {
@@ -96,7 +107,7 @@ func (c *Credentials) environment(host string) string {
 			continue
 		}
 		coded = strings.ReplaceAll(strings.ReplaceAll(coded, "__", "-"), "_", ".")
-		if strings.EqualFold(coded, host) {
+		if compared(coded) == host {
 			return value
 		}
 	}
@@ -240,9 +251,13 @@ func withoutMacros(text string) string {
 // kept is the token that the file has for a host; "" if it has none.
 func (c *Credentials) kept(host string) (string, error) {
 	_, tokens, err := c.readFile()
-	entry, _ := tokens[host].(map[string]any)
-	token, _ := entry["token"].(string)
-	return token, err
+	for name, entry := range tokens {
+		if doc, ok := entry.(map[string]any); ok && compared(name) == host {
+			token, _ := doc["token"].(string)
+			return token, err
+		}
+	}
+	return "", err
 }
 
 // file is the file where tokens are kept, which Terraform and OpenTofu share.
@@ -283,12 +298,14 @@ func (c *Credentials) Plain() bool { return len(c.Settings.Helper) == 0 }
 // Written reports whether the user wrote a token for a host into a CLI configuration file, or into the environment:
 // it comes before what is kept.
 func (c *Credentials) Written(host string) bool {
+	host = compared(host)
 	return c.environment(host) != "" || c.Settings.Credentials[host] != ""
 }
 
 // Keep keeps a token for a host: it hands it to the credentials helper where there is one, and writes it into a file
 // for the user alone otherwise.
 func (c *Credentials) Keep(ctx context.Context, host, token string) error {
+	host = compared(host)
 	if !c.Plain() {
 		doc, err := json.Marshal(map[string]string{"token": token})
 		if err == nil {
@@ -296,12 +313,21 @@ func (c *Credentials) Keep(ctx context.Context, host, token string) error {
 		}
 		return err
 	}
-	return c.change(func(tokens map[string]any) { tokens[host] = map[string]string{"token": token} })
+	return c.change(func(tokens map[string]any) {
+		drop(tokens, host)
+		tokens[host] = map[string]string{"token": token}
+	})
+}
+
+// drop takes what the file has for a host out of it, in whatever form another program wrote the name.
+func drop(tokens map[string]any, host string) {
+	maps.DeleteFunc(tokens, func(name string, _ any) bool { return compared(name) == host })
 }
 
 // Forget drops the token that is kept for a host, and reports whether there was one; of a credentials helper that is
 // not known.
 func (c *Credentials) Forget(ctx context.Context, host string) (bool, error) {
+	host = compared(host)
 	if !c.Plain() {
 		_, err := c.help(ctx, "forget", host, nil)
 		return err == nil, err
@@ -309,7 +335,7 @@ func (c *Credentials) Forget(ctx context.Context, host string) (bool, error) {
 	if token, err := c.kept(host); token == "" {
 		return false, err
 	}
-	return true, c.change(func(tokens map[string]any) { delete(tokens, host) })
+	return true, c.change(func(tokens map[string]any) { drop(tokens, host) })
 }
 
 // change writes the file anew.

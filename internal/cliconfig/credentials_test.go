@@ -7,6 +7,9 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/limits"
 )
 
 // user is a user with a home directory, in which files are, and an environment.
@@ -35,13 +38,22 @@ func TestAuthorize(t *testing.T) {
 		t.Skip("the helper is a shell script")
 	}
 	const netrc = "# machine no.example login a password b\nmachine files.example\n  login me password secret-1\nmacdef init\n  machine x login y password z\n\ndefault login d password secret-2\n"
-	helper := map[string]string{".terraform.d/plugins/terraform-credentials-vault": "#!/bin/sh\n[ \"$*\" = '--strict get helped.example' ] && echo '{\"token\":\"from-helper\"}' && exit\n[ \"$3\" = broken.example ] && echo sealed >&2 && exit 1\necho '{}'\n", ".netrc": netrc}
-	c := user(t, &Settings{Credentials: map[string]string{"a.example": "from-file", "b-c.example": "from-file"}, Helper: []string{"vault", "--strict"}}, helper,
+	s := &Settings{Helper: []string{"vault", "--strict"}}
+	var bag diag.Bag
+	if !s.Parse([]byte("credentials \"a.example:443\" {\n  token = \"from-file\"\n}\ncredentials \"b-C.example\" {\n  token = \"from-file\"\n}\ncredentials \"BÜCHER.example\" {\n  token = \"named\"\n}\n"), "x.tfrc", limits.Limits{}, &bag) {
+		t.Fatal(bag.List())
+	}
+	helper := map[string]string{".terraform.d/plugins/terraform-credentials-vault": "#!/bin/sh\n[ \"$*\" = '--strict get helped.example' ] && echo '{\"token\":\"from-helper\"}' && exit\n[ \"$3\" = broken.example ] && echo sealed >&2 && exit 1\necho '{}'\n", ".netrc": netrc, ".terraform.d/credentials.tfrc.json": `{"credentials": {"Kept.example": {"token": "kept"}}}`}
+	c := user(t, s, helper,
 		"TF_TOKEN_b__c_example=from-env", "TF_TOKEN_xn____n3h_example=punycode")
 	learned := map[string]bool{}
 	c.Learned = func(secret, _ string) { learned[secret] = true }
 	for url, want := range map[string]string{
 		"https://a.example/x":            "Bearer from-file",
+		"https://A.Example/x":            "Bearer from-file",
+		"https://bücher.example/x":       "Bearer named",
+		"https://xn--bcher-kva.example/": "Bearer named",
+		"https://kept.example/":          "Bearer kept",
 		"https://a.example:443/x":        "Bearer from-file",
 		"https://a.example:8443/x":       "",
 		"https://sub.a.example/x":        "",

@@ -23,19 +23,19 @@ import (
 // the later one counts.
 type Settings struct {
 	PluginCacheDir  string
-	VendorDir       string                   // vendor_dir: what is installed is from here alone; "": not set
-	DefaultRegistry string                   // default_registry: a host; "": not set
-	CacheMayBreak   bool                     // plugin_cache_may_break_dependency_lock_file
-	DeferEphemerals bool                     // defer_ephemerals
-	CloseTimeout    time.Duration            // close_timeout; 0: not set
-	SkipDeposed     bool                     // skip_deposed_provisioners
-	Overrides       map[addr.Provider]string // dev_overrides: directory of the executable
-	Sources         []Installation           // provider_installation, in order; nil: not configured
-	Installs        bool                     // a provider_installation block was there
-	Hosts           map[string]map[string]string
-	Credentials     map[string]string    // token by host
-	Helper          []string             // credentials_helper: name and arguments
-	OCI             map[string]OCIAccess // oci_credentials by host, or by host and the beginning of a repository
+	VendorDir       string                       // vendor_dir: what is installed is from here alone; "": not set
+	DefaultRegistry string                       // default_registry: a host; "": not set
+	CacheMayBreak   bool                         // plugin_cache_may_break_dependency_lock_file
+	DeferEphemerals bool                         // defer_ephemerals
+	CloseTimeout    time.Duration                // close_timeout; 0: not set
+	SkipDeposed     bool                         // skip_deposed_provisioners
+	Overrides       map[addr.Provider]string     // dev_overrides: directory of the executable
+	Sources         []Installation               // provider_installation, in order; nil: not configured
+	Installs        bool                         // a provider_installation block was there
+	Hosts           map[string]map[string]string // services by host, as addr.Host has it
+	Credentials     map[string]string            // token by host, as addr.Host has it
+	Helper          []string                     // credentials_helper: name and arguments
+	OCI             map[string]OCIAccess         // oci_credentials by host, or by host and the beginning of a repository
 	OCIDefaults     OCIDefaults
 }
 
@@ -91,7 +91,14 @@ func (s *Settings) Parse(src []byte, filename string, l limits.Limits, bag *diag
 			s.closeTimeout(timeout, a, bag)
 		}
 	}
+	var helper *hcl.Block
 	for _, b := range content.Blocks {
+		if b.Type == "credentials_helper" && helper != nil {
+			bag.Add(diag.Errorf("Invalid CLI configuration", "There is a credentials_helper block for %q already, and one program only is asked for credentials. Remove one of them.", helper.Labels[0]).At(b.DefRange))
+			ok = false
+		} else if b.Type == "credentials_helper" {
+			helper = b
+		}
 		ok = s.block(b, bag) && ok
 	}
 	return ok
@@ -146,18 +153,21 @@ func (s *Settings) block(b *hcl.Block, bag *diag.Bag) bool {
 	case "oci_credentials":
 		return bag.HCL(ds) && s.ociAccess(b, attrs, bag)
 	case "host":
-		services, ok := map[string]string(nil), bag.HCL(ds) && only(b, attrs, "services", bag)
+		host, ok := hostOf(b, bag)
+		var services map[string]string
+		ok = bag.HCL(ds) && only(b, attrs, "services", bag) && ok
 		if a := attrs["services"]; a != nil && ok {
 			services, ok = stringsOf(a, bag)
 		}
-		put(&s.Hosts, name, services)
+		put(&s.Hosts, host, services)
 		return ok
 	case "credentials":
-		ok := bag.HCL(ds) && only(b, attrs, "token", bag)
+		host, ok := hostOf(b, bag)
+		ok = bag.HCL(ds) && only(b, attrs, "token", bag) && ok
 		if a := attrs["token"]; a != nil && ok {
 			var token string
 			token, ok = textOf(a, b.DefRange, bag)
-			put(&s.Credentials, name, token)
+			put(&s.Credentials, host, token)
 		}
 		return ok
 	}
@@ -169,6 +179,15 @@ func (s *Settings) block(b *hcl.Block, bag *diag.Bag) bool {
 		s.Helper = append(s.Helper, args...)
 	}
 	return ok
+}
+
+// hostOf is the host that a block is about, as hosts are compared.
+func hostOf(b *hcl.Block, bag *diag.Bag) (string, bool) {
+	host, err := addr.Host(b.Labels[0])
+	if err != nil {
+		bag.Add(diag.Errorf("Invalid CLI configuration", "The label of a %s block is the name of a host, such as \"registry.example.com\", and not %q.", b.Type, b.Labels[0]).At(b.DefRange))
+	}
+	return host, err == nil
 }
 
 // only refuses arguments of a block but the one that it takes.

@@ -51,10 +51,14 @@ type Need struct {
 // base is the directory of installed providers.
 func (p *Providers) base() string { return filepath.Join(p.DataDir, "providers") }
 
-// override gives the directory of a development override.
+// override gives the directory of a development override: of the provider by this name, or failing that by the host of
+// the other registry.
 func (p *Providers) override(a addr.Provider) (string, bool) {
 	if p.Settings == nil {
 		return "", false
+	}
+	if dir, ok := p.Settings.Overrides[a]; ok {
+		return dir, true
 	}
 	for o, dir := range p.Settings.Overrides {
 		if o.Canon() == a.Canon() {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/download"
-	"golang.org/x/net/idna"
 )
 
 // protected is an address of a service, which must be one that others cannot read along, unless the user chose it.
@@ -74,16 +73,12 @@ func (r *Registry) discover(ctx context.Context, host string) (*services, error)
 }
 
 func (r *Registry) ask(ctx context.Context, host string) (*services, error) {
-	ascii, err := idna.Lookup.ToASCII(strings.TrimSuffix(host, ":443"))
-	if name, port, ok := strings.Cut(host, ":"); ok && port != "443" {
-		ascii, err = idna.Lookup.ToASCII(name)
-		ascii += ":" + port
-	}
+	ascii, err := addr.Host(host)
 	if err != nil {
-		return nil, fmt.Errorf("%q is no name of a host", host)
+		return nil, err
 	}
 	base := &url.URL{Scheme: "https", Host: ascii, Path: "/.well-known/terraform.json"}
-	if by, ok := r.Hosts[host]; ok {
+	if by, ok := r.Hosts[ascii]; ok {
 		return &services{base: base, by: by, chosen: true}, nil
 	}
 	var raw map[string]json.RawMessage

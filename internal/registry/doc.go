@@ -70,7 +70,7 @@ func (r *Registry) document(ctx context.Context, u *url.URL, into any) (*downloa
 	a, err := r.Client.Get(ctx, u, maxAnswer)
 	switch {
 	case download.IsStatus(err, http.StatusUnauthorized):
-		return nil, fmt.Errorf("%w. A token for the host comes with: lethe login %s", err, u.Host)
+		return nil, fmt.Errorf("%w. A token for the host comes with: lethe login %s", err, download.Audience(ctx, u.Host))
 	case err != nil:
 		return nil, err
 	}

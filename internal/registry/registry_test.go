@@ -153,6 +153,10 @@ func TestHostBlock(t *testing.T) {
 	if list, _, err := r.Providers(t.Context(), p); err != nil || len(list) != 1 {
 		t.Errorf("%v: %v", err, list)
 	}
+	s.Fault("/v1/providers/"+p.Namespace+"/"+p.Type+"/versions", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
+	if _, _, err := r.Providers(t.Context(), p); err == nil || !strings.Contains(err.Error(), "lethe login registry.example.com") {
+		t.Error(err)
+	}
 }
 
 func TestMirror(t *testing.T) {

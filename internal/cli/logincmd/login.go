@@ -48,7 +48,7 @@ func runLogin(ctx context.Context, c *base.Call) int {
 		return c.UI.Fail()
 	}
 	if input := c.Getenv("TF_INPUT"); input == "0" || input == "false" {
-		c.Bag.Add(diag.Errorf("Login is an interactive command", "The command login asks questions, and TF_INPUT=%s forbids them. Without questions, write the token into the environment variable TF_TOKEN_%s.", input, variable(a.host)))
+		c.Bag.Add(diag.Errorf("Login is an interactive command", "The command login asks questions, and TF_INPUT=%s forbids them. Without questions, write the token into %s.", input, place(a.host)))
 		return c.UI.Fail()
 	}
 	token, err := a.token(ctx)
@@ -106,9 +106,12 @@ func (a *attempt) token(ctx context.Context) (string, error) {
 		if !a.agreed("using a name and a password.") {
 			return "", errCancelled
 		}
-		name, ok1 := a.c.UI.Ask(base.Question{Title: "Username for " + a.host})
-		password, ok2 := a.c.UI.Ask(base.Question{Title: "Password for " + name + " at " + a.host, Secret: true})
-		if !ok1 || !ok2 || password == "" {
+		name, ok := a.c.UI.Ask(base.Question{Title: "Username for " + a.host})
+		if !ok || name == "" {
+			return "", errCancelled
+		}
+		password, ok := a.c.UI.Ask(base.Question{Title: "Password for " + name + " at " + a.host, Secret: true})
+		if !ok || password == "" {
 			return "", errCancelled
 		}
 		a.kept.Learned(password, a.host)
@@ -164,7 +167,10 @@ func (a *attempt) show(address string) {
 	}
 }
 
-// variable is how a host is written in the name of an environment variable.
-func variable(host string) string {
-	return strings.NewReplacer(".", "_", "-", "__").Replace(host)
+// place is where a token for a host can be written by hand: no shell sets a variable with a port in its name.
+func place(host string) string {
+	if strings.Contains(host, ":") {
+		return fmt.Sprintf("a credentials %q block of the CLI configuration", host)
+	}
+	return "the environment variable TF_TOKEN_" + strings.NewReplacer(".", "_", "-", "__").Replace(host)
 }

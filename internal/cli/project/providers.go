@@ -29,7 +29,13 @@ func (p *Project) WarnOverrides() {
 	}
 	var lines []string
 	for _, a := range over {
-		lines = append(lines, " - "+a.ForDisplay()+" in "+p.Settings.Overrides[a])
+		name, dir := a.ForDisplay(), p.Settings.Overrides[a]
+		if twin, _ := a.Counterpart(); p.Settings.Overrides[twin] != "" && p.Settings.Overrides[twin] != dir {
+			name = a.String()
+		}
+		if line := " - " + name + " in " + dir; !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
 	}
 	p.Bag.Add(diag.Warningf("Provider development overrides are in effect",
 		"The following provider development overrides are set in the CLI configuration:\n%s\n\nThe behavior may therefore not match any released version of the provider and applying changes may cause the state to become incompatible with published releases.", strings.Join(lines, "\n")))

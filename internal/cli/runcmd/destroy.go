@@ -24,6 +24,14 @@ This command is a convenience alias for:
 }
 
 func runDestroy(ctx context.Context, c *base.Call, f *applyFlags) int {
+	switch {
+	case f.destroy:
+		c.Bag.Add(diag.Errorf("Invalid mode option", "The -destroy option is not valid for \"lethe destroy\", because this command always runs in destroy mode."))
+		return c.UI.Fail()
+	case f.refreshOnly:
+		c.Bag.Add(diag.Errorf("Invalid mode option", "The -refresh-only option is not valid for \"lethe destroy\", which always runs in destroy mode. To bring the state up to date with the real objects, run \"lethe apply -refresh-only\"."))
+		return c.UI.Fail()
+	}
 	f.destroy = true
 	if len(c.Operands) == 1 && isFile(c.Path(c.Operands[0])) {
 		c.Bag.Add(diag.Errorf("Destroy can't be called with a plan file", "What a saved plan does was decided when it was made. If %q was made with plan -destroy, apply it with:\n  lethe apply %[1]q", c.Operands[0]))

@@ -38,6 +38,7 @@ func (p *Program) resolveProviders(bag *diag.Bag) bool {
 			r.checkPassed(n, n.Unit.Defs[d.ID-n.Base])
 		}
 	}
+	r.checkUnpassed(p.root)
 	for len(p.uses) < len(p.decls) {
 		p.uses = append(p.uses, NoDecl)
 	}
@@ -65,8 +66,7 @@ func (r *providerResolver) ofResource(n *Node, res *config.Resource) Decl {
 			at = res.Provider.Range
 		}
 		if takes(n, name) {
-			r.error(unpassed(name).At(at))
-			return d
+			return d // checkUnpassed says so
 		}
 		r.error(diag.Errorf("Provider configuration not present", "There is no configuration %q of provider %s %s. Add a provider %q block with alias = %q, or use another configuration.",
 			name, prov.ForDisplay(), moduleOf(n), name.Local, name.Alias).At(at))
@@ -93,10 +93,20 @@ func (r *providerResolver) checkKey(d *Declaration, passed bool) {
 	}
 }
 
-// unpassed says that nothing passes the root module what its configuration_aliases name.
-func unpassed(name config.ProviderName) diag.Diagnostic {
-	return diag.Errorf("Provider configuration not present", "This module expects its caller to pass it the configuration %q (configuration_aliases), and there is no caller here. Call it from another module, with an entry for %s in the providers argument; or add a provider %q block with alias = %q, for a test to the test file.",
-		name, name, name.Local, name.Alias)
+// checkUnpassed reports what the configuration_aliases of the root module name and nothing passes it.
+func (r *providerResolver) checkUnpassed(root *Node) {
+	if r.p.tree.Called || root.Unit.Module.Unreadable() {
+		return
+	}
+	for _, local := range slices.Sorted(maps.Keys(root.Unit.Module.Required)) {
+		req := root.Unit.Module.Required[local]
+		for _, name := range req.Aliases {
+			if _, own := ownConfig(root, name); !own {
+				r.error(diag.Errorf("Provider configuration not present", "This module expects its caller to pass it the configuration %q (configuration_aliases), and there is no caller here. Call it from another module, with an entry for %s in the providers argument; or add a provider %q block with alias = %q, for a test to the test file.",
+					name, name, name.Local, name.Alias).At(req.Range))
+			}
+		}
+	}
 }
 
 // expectsPassed reports whether a module declares that its caller passes a configuration.
@@ -273,8 +283,7 @@ func (r *providerResolver) checkEntry(n, child *Node, e *config.Passed) {
 	}
 	if r.p.lookupConfig(n, e.Parent.ProviderName) == NoDecl && !expectsPassed(n, e.Parent.ProviderName) {
 		if takes(n, e.Parent.ProviderName) {
-			r.error(unpassed(e.Parent.ProviderName).At(e.Parent.Range))
-			return
+			return // checkUnpassed says so
 		}
 		r.error(diag.Errorf("Provider configuration not present", "The configuration %q is not declared %s, so it cannot be passed to module.%s.", e.Parent.ProviderName, moduleOf(n), child.Config.Call.Name).At(e.Parent.Range))
 		return
