@@ -7,6 +7,15 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/store"
 )
 
+// Place is a digest of what names the place of a workspace's state; "" where the store cannot say that.
+func (o *Opened) Place(workspace string) string {
+	p, ok := store.As[store.Placed](o.Store)
+	if !ok {
+		return ""
+	}
+	return string(store.Digest([]byte(p.Place(workspace))))
+}
+
 // Open opens the store in use, with what flags say about files.
 func (d *Directory) Open(ctx context.Context, f Files) (*Opened, bool) {
 	current, known, ok := d.current()

@@ -211,6 +211,7 @@ type Plan struct {
 
 	Workspace string
 	Backend   string // type of the store the state came from, for who looks into a saved plan
+	Place     string // a digest of what names its place there; "" where that is not known
 	Timestamp time.Time
 	Errored   bool
 	Complete  bool

@@ -80,6 +80,7 @@ type Project struct {
 	Vars      *Variables
 	Applying  bool          // the command changes things
 	Backend   string        // the type of the store whose state is locked
+	Place     string        // where that is, as saved plans say it
 	Settles   addr.Instance // of what the command says what became of calls
 	Replaces  bool          // the command replaces the state, also one that cannot be read
 

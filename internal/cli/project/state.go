@@ -110,7 +110,7 @@ func (p *Project) LockPart(ctx context.Context, name, operation string, part wor
 	ws, ok := workspace.Lock(ctx, env, req)
 	if ok {
 		p.Call.AtEnd(ws.Unlock)
-		p.Backend, p.Engine.Leases = st.Type, ws
+		p.Backend, p.Place, p.Engine.Leases = st.Type, st.Place(name), ws
 	}
 	return ws, ok
 }

@@ -55,7 +55,7 @@ func applySaved(ctx context.Context, c *base.Call, f *applyFlags, name string) i
 	if ws.Shared() && was != nil && was.Lineage == now.Lineage && was.Serial <= now.Serial {
 		now = was // whether what the plan works on is as it was shows when that is claimed
 	}
-	if d := file.Stale(saved.Plan, now, project.Workspaces(c).Selected()); d != nil {
+	if d := file.Stale(saved.Plan, now, project.Workspaces(c).Selected(), p.Place); d != nil {
 		c.Bag.Add(*d)
 		return c.UI.Fail()
 	}

@@ -188,6 +188,7 @@ const (
 	badProgram   = "Unsupported plan file"
 	stale        = "Saved plan is stale"
 	wrongPlace   = "Saved plan is for another workspace"
+	elsewhere    = "Saved plan is for another place"
 	memberPlan   = "tfplan"
 	memberValues = "values"
 	memberState  = "tfstate"

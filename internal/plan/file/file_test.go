@@ -102,7 +102,7 @@ func full(t testing.TB) *Contents {
 			Readings:   []plan.Reading{{Object: a, Entry: &state.Entry{Attrs: []byte(`{"a":1}`), Provider: west}}},
 			NoBefore:   []addr.ProviderInstance{west},
 			Part:       []string{"data.x.y", "time_static.a"}, Changed: true,
-			Workspace: "default", Backend: "local",
+			Workspace: "default", Backend: "local", Place: "p",
 			Timestamp: time.Date(2026, 3, 4, 5, 6, 7, 8, time.UTC), Errored: true, Complete: true, SpareDeposed: true,
 		},
 		Config: []ConfigModule{
@@ -425,8 +425,8 @@ func TestRefused(t *testing.T) {
 		{"another archive", sealed(t, member{"main.tf", "x"}), `has no member "tfplan"`},
 		{"a plan of a peer", with(t, member{"tfplan", "\x08\x03\x12\x05hello"}), "Unsupported plan file; The file is a saved plan of another program"},
 		{"an empty plan", with(t, member{"tfplan", ""}), "a saved plan of another program"},
-		{"a newer format", with(t, member{"tfplan", "lethe plan v7 1.13.0\nxyz"}), "made by Lethe v1.13.0, in version 7 of the plan format; this version of Lethe knows version 6. Use the version of Lethe that made the plan, or make a new plan."},
-		{"an older format", with(t, member{"tfplan", "lethe plan v2 1.12.0\n\x00\x05"}), "made by Lethe v1.12.0, in version 2 of the plan format; this version of Lethe knows version 6."},
+		{"a newer format", with(t, member{"tfplan", "lethe plan v8 1.13.0\nxyz"}), "made by Lethe v1.13.0, in version 8 of the plan format; this version of Lethe knows version 7. Use the version of Lethe that made the plan, or make a new plan."},
+		{"an older format", with(t, member{"tfplan", "lethe plan v2 1.12.0\n\x00\x05"}), "made by Lethe v1.12.0, in version 2 of the plan format; this version of Lethe knows version 7."},
 		{"half a first line", with(t, member{"tfplan", "lethe plan v4 1.12.0"}), "begins in a way that makes no sense"},
 		{"no program", with(t, member{"tfplan", "lethe plan v4\nx"}), "begins in a way that makes no sense"},
 		{"no seal", plain.Bytes(), "does not end as saved plans do"},
@@ -558,19 +558,23 @@ func TestStale(t *testing.T) {
 		what      string
 		was, is   *state.Snapshot
 		workspace string
+		place     string
 		want      string
 	}{
-		{"the same", s("a", 3), s("a", 3), "w", ""},
-		{"never a state", nil, nil, "w", ""},
-		{"never a state, written as an empty one", s("", 0), nil, "w", ""},
-		{"moved on", s("a", 3), s("a", 4), "w", "Saved plan is stale; The given plan file can no longer be applied because the state was changed by another operation after the plan was created: the plan is for serial 3, and the state is at serial 4. Make a new plan."},
-		{"another state", s("a", 3), s("b", 3), "w", `lineage "a", and this one has the lineage "b"`},
-		{"first state", s("", 0), s("b", 1), "w", "when the plan was made, there was no state"},
-		{"state deleted", s("a", 1), nil, "w", "there is no state any more"},
-		{"another workspace", s("a", 1), s("a", 1), "x", `made in the workspace "w", and the current workspace is "x"`},
+		{"the same", s("a", 3), s("a", 3), "w", "p", ""},
+		{"never a state", nil, nil, "w", "p", ""},
+		{"never a state, written as an empty one", s("", 0), nil, "w", "p", ""},
+		{"another place that is empty", nil, s("", 0), "w", "q", `Saved plan is for another place; The plan was made where there was no state yet, and the state is to be kept in another place now: the backend "s3" was configured otherwise`},
+		{"a place that is not known", nil, nil, "w", "", ""},
+		{"the same, in another place", s("a", 3), s("a", 3), "w", "q", ""},
+		{"moved on", s("a", 3), s("a", 4), "w", "p", "Saved plan is stale; The given plan file can no longer be applied because the state was changed by another operation after the plan was created: the plan is for serial 3, and the state is at serial 4. Make a new plan."},
+		{"another state", s("a", 3), s("b", 3), "w", "p", `lineage "a", and this one has the lineage "b"`},
+		{"first state", s("", 0), s("b", 1), "w", "p", "when the plan was made, there was no state"},
+		{"state deleted", s("a", 1), nil, "w", "p", "there is no state any more"},
+		{"another workspace", s("a", 1), s("a", 1), "x", "p", `made in the workspace "w", and the current workspace is "x"`},
 	} {
 		got := ""
-		if d := Stale(&plan.Plan{Previous: c.was, Workspace: "w"}, c.is, c.workspace); d != nil {
+		if d := Stale(&plan.Plan{Previous: c.was, Workspace: "w", Place: "p", Backend: "s3"}, c.is, c.workspace, c.place); d != nil {
 			got = d.Error()
 		}
 		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {

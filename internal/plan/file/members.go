@@ -48,7 +48,7 @@ func open(data []byte) (*members, *diag.Diagnostic) {
 }
 
 // format is the version of what body.go says.
-const format = "6"
+const format = "7"
 
 // firstLine begins the member tfplan. The rest of it is what body.go says.
 func firstLine(program string) string { return "lethe plan v" + format + " " + program + "\n" }

@@ -9,8 +9,9 @@ import (
 )
 
 // Stale says why a plan cannot be applied to the current state of a workspace any more, or nil if it
-// can: the state must be the very one that the plan was made from.
-func Stale(p *plan.Plan, current *state.Snapshot, workspace string) *diag.Diagnostic {
+// can: the state must be the very one that the plan was made from. place is as plan.Plan.Place says it. It counts where there is
+// no state yet, whose lineage would tell it from others; one that was moved is the same.
+func Stale(p *plan.Plan, current *state.Snapshot, workspace, place string) *diag.Diagnostic {
 	if p.Workspace != workspace {
 		d := diag.Errorf(wrongPlace, "The plan was made in the workspace %q, and the current workspace is %q. Select that workspace, or make a plan in this one.", p.Workspace, workspace)
 		return &d
@@ -23,7 +24,11 @@ func Stale(p *plan.Plan, current *state.Snapshot, workspace string) *diag.Diagno
 		is = &state.Snapshot{}
 	}
 	if was.Lineage == is.Lineage && was.Serial == is.Serial {
-		return nil
+		if is.Lineage != "" || p.Place == "" || place == "" || p.Place == place {
+			return nil
+		}
+		d := diag.Errorf(elsewhere, "The plan was made where there was no state yet, and the state is to be kept in another place now: the backend %q was configured otherwise then, by its block, -backend-config or the environment. What it creates may be there already, in the state of that place. Make a new plan, or configure the backend as it was when the plan was made.", p.Backend)
+		return &d
 	}
 	d := diag.Errorf(stale, "The given plan file can no longer be applied because the state was changed by another operation after the plan was created: %s. Make a new plan.", difference(was, is))
 	return &d

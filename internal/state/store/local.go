@@ -132,6 +132,16 @@ func (l *Local) at(path string) string {
 	return filepath.Join(l.opts.Dir, path)
 }
 
+// Place implements Placed. In and Out are no part of it, and neither is where the directory is: checkouts of one configuration are
+// in many.
+func (l *Local) Place(workspace string) string {
+	path := filepath.Clean(l.home(workspace))
+	if inside, err := filepath.Rel(l.opts.Dir, path); filepath.IsAbs(path) && err == nil && filepath.IsLocal(inside) {
+		path = inside
+	}
+	return "local:" + filepath.ToSlash(path)
+}
+
 // File implements Filer.
 func (l *Local) File(workspace string) string { return l.at(l.out(workspace)) }
 

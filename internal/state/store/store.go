@@ -69,6 +69,13 @@ type Filer interface {
 	File(workspace string) string
 }
 
+// Placed is a store that can tell its places from those of others.
+type Placed interface {
+	// Place names the place of a workspace's state by what the store is told, with what it takes where it is told nothing.
+	// Who asks is no part of it, and no credential is in it.
+	Place(workspace string) string
+}
+
 // Governed is a store whose service has a say in what is done with a workspace.
 type Governed interface {
 	// Permit reports why something is not to be done: runs says that it plans or applies, and not only works with the

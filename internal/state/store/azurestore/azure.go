@@ -60,6 +60,12 @@ func (r *remote) blob(workspace string) *blockblob.Client {
 	return r.o.Container.NewBlockBlobClient(r.prefix() + workspace)
 }
 
+// Place implements store.Placed. The query of an address is a signature.
+func (r *remote) Place(workspace string) string {
+	at, _, _ := strings.Cut(r.blob(workspace).URL(), "?")
+	return "azurerm:" + at
+}
+
 func versionOf(sum []byte) store.Version {
 	return store.Version(base64.StdEncoding.EncodeToString(sum))
 }

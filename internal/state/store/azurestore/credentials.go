@@ -19,7 +19,7 @@ import (
 // reader reads the settings.
 type reader struct {
 	store.Reader
-	cloud cloud.Configuration
+	cloud cloudauth.Cloud
 }
 
 // container makes the client, by the first of the ways to authenticate that the settings name.
@@ -50,25 +50,51 @@ func (r *reader) container(ctx context.Context, at, account string, o *container
 
 // accountKey asks for the key of the account.
 func (r *reader) accountKey(ctx context.Context, token azcore.TokenCredential, account string) (string, error) {
-	group, subscription := r.Text("resource_group_name"), r.Text("subscription_id", "ARM_SUBSCRIPTION_ID")
-	if group == "" || subscription == "" {
+	if r.Text("resource_group_name") == "" || r.Text("subscription_id", "ARM_SUBSCRIPTION_ID") == "" {
 		return "", errors.New(`there are no credentials for the storage account: set "access_key" or "sas_token", or "use_azuread_auth", or "resource_group_name" and "subscription_id", by which the key of the account is asked for`)
 	}
-	manager := r.cloud.Services[cloud.ResourceManager]
-	t, err := token.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{manager.Audience + "/.default"}})
-	if err != nil {
-		return "", err
-	}
-	to, err := url.Parse(manager.Endpoint + "/subscriptions/" + url.PathEscape(subscription) + "/resourceGroups/" + url.PathEscape(group) + "/providers/Microsoft.Storage/storageAccounts/" + url.PathEscape(account) + "/listKeys?api-version=2023-01-01")
-	if err != nil {
-		return "", err
-	}
 	var said struct{ Keys []struct{ Value string } }
-	if err := cloudauth.Bearer(t.Token).JSON(ctx, http.MethodPost, to, nil, nil, &said); err != nil {
+	if err := r.manager(ctx, token, http.MethodPost, account, "/listKeys", &said); err != nil {
 		return "", fmt.Errorf("the key of the storage account could not be obtained: %w", err)
 	}
 	if len(said.Keys) == 0 {
 		return "", errors.New("the storage account has no keys")
 	}
 	return said.Keys[0].Value, nil
+}
+
+// blobEndpoint asks for the address of the account.
+func (r *reader) blobEndpoint(ctx context.Context, account string) (string, error) {
+	if r.Text("resource_group_name") == "" || r.Text("subscription_id", "ARM_SUBSCRIPTION_ID") == "" {
+		return "", r.S.Bad("lookup_blob_endpoint", `"lookup_blob_endpoint" needs "resource_group_name" and "subscription_id", by which the address of the storage account is asked for`)
+	}
+	token, err := cloudauth.Azure(&r.Reader, r.cloud)
+	if err != nil {
+		return "", err
+	}
+	var said struct {
+		Properties struct{ PrimaryEndpoints struct{ Blob string } }
+	}
+	if err := r.manager(ctx, token, http.MethodGet, account, "", &said); err != nil {
+		return "", fmt.Errorf("the address of the storage account could not be obtained: %w", err)
+	}
+	if at := said.Properties.PrimaryEndpoints.Blob; at != "" {
+		return at, nil
+	}
+	return "", errors.New("the storage account has no address for blobs")
+}
+
+// manager asks the resource manager about the account.
+func (r *reader) manager(ctx context.Context, token azcore.TokenCredential, method, account, operation string, said any) error {
+	manager := r.cloud.Services[cloud.ResourceManager]
+	t, err := token.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{manager.Audience + "/.default"}})
+	if err != nil {
+		return err
+	}
+	group, subscription := r.Text("resource_group_name"), r.Text("subscription_id", "ARM_SUBSCRIPTION_ID")
+	to, err := url.Parse(manager.Endpoint + "/subscriptions/" + url.PathEscape(subscription) + "/resourceGroups/" + url.PathEscape(group) + "/providers/Microsoft.Storage/storageAccounts/" + url.PathEscape(account) + operation + "?api-version=2023-01-01")
+	if err != nil {
+		return err
+	}
+	return cloudauth.Bearer(t.Token).JSON(ctx, method, to, nil, nil, said)
 }

@@ -1,18 +1,15 @@
 package cloudauth
 
 import (
-	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"os"
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/cloud"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/state/store"
@@ -23,7 +20,7 @@ import (
 func AzureAttrs(own ...*schema.Attr) []*schema.Attr {
 	return append(own,
 		store.Attr("environment", cty.String, "public, usgovernment or china: public if not set. ARM_ENVIRONMENT."),
-		store.Attr("metadata_host", cty.String, "The host that knows other clouds. ARM_METADATA_HOSTNAME."),
+		store.Attr("metadata_host", cty.String, "The host that says what another cloud has, instead of environment. ARM_METADATA_HOSTNAME."),
 		store.Attr("subscription_id", cty.String, "The subscription. ARM_SUBSCRIPTION_ID."),
 		store.Attr("tenant_id", cty.String, "The tenant. ARM_TENANT_ID."),
 		store.Attr("client_id", cty.String, "The client. ARM_CLIENT_ID."), store.Attr("client_id_file_path", cty.String, "Its file. ARM_CLIENT_ID_FILE_PATH."),
@@ -39,38 +36,13 @@ func AzureAttrs(own ...*schema.Attr) []*schema.Attr {
 		store.Attr("use_aks_workload_identity", cty.Bool, "Whether the workload identity of a cluster is used. ARM_USE_AKS_WORKLOAD_IDENTITY."),
 		store.Attr("use_msi", cty.Bool, "Whether the identity of the machine is used. ARM_USE_MSI."), store.Attr("msi_endpoint", cty.String, "Where that is asked for. ARM_MSI_ENDPOINT."),
 		store.Attr("use_cli", cty.Bool, "Whether the user of the Azure CLI is used: true if not set. ARM_USE_CLI."),
-		store.Attr("endpoint", cty.String, "Older form of msi_endpoint."),
+		store.Attr("endpoint", cty.String, "Without effect, as in Terraform: only older versions knew it."),
 	)
 }
 
 // Bearer asks with a token.
 func Bearer(token string) *store.API {
 	return &store.API{Client: http.DefaultClient, Header: http.Header{"Authorization": {"Bearer " + token}}}
-}
-
-// Cloud is one of Azure's.
-type Cloud struct {
-	cloud.Configuration
-	Blobs string // the domain of its storage accounts
-}
-
-var clouds = map[string]Cloud{
-	"public":       {cloud.AzurePublic, "blob.core.windows.net"},
-	"usgovernment": {cloud.AzureGovernment, "blob.core.usgovcloudapi.net"},
-	"china":        {cloud.AzureChina, "blob.core.chinacloudapi.cn"},
-}
-
-// AzureCloud is the cloud that the settings name. Mistakes are noted in s.
-func AzureCloud(s *store.Reader) Cloud {
-	name := strings.ToLower(cmp.Or(s.Text("environment", "ARM_ENVIRONMENT"), "public"))
-	c, known := clouds[name]
-	switch {
-	case !known:
-		s.Fail(fmt.Errorf(`the "environment" %q is none of public, usgovernment and china`, name))
-	case s.Text("metadata_host", "ARM_METADATA_HOSTNAME") != "":
-		s.Fail(errors.New(`"metadata_host" is not honoured: of clouds there are public, usgovernment and china`))
-	}
-	return c
 }
 
 // azureReader reads the settings for services of Azure.
@@ -95,9 +67,9 @@ func (r *azureReader) orFile(name, env, fileName, fileEnv string) string {
 }
 
 // Azure is the credential of Entra ID that the settings of AzureAttrs name, in one of the clouds.
-func Azure(s *store.Reader, in cloud.Configuration) (azcore.TokenCredential, error) {
+func Azure(s *store.Reader, in Cloud) (azcore.TokenCredential, error) {
 	r := &azureReader{s}
-	o := azcore.ClientOptions{Cloud: in}
+	o := azcore.ClientOptions{Cloud: in.Configuration}
 	tenant, client := r.Text("tenant_id", "ARM_TENANT_ID"), r.orFile("client_id", "ARM_CLIENT_ID", "client_id_file_path", "ARM_CLIENT_ID_FILE_PATH")
 	secret := r.orFile("client_secret", "ARM_CLIENT_SECRET", "client_secret_file_path", "ARM_CLIENT_SECRET_FILE_PATH")
 	certificate, path := r.Text("client_certificate", "ARM_CLIENT_CERTIFICATE"), r.Text("client_certificate_path", "ARM_CLIENT_CERTIFICATE_PATH")
@@ -108,7 +80,7 @@ func Azure(s *store.Reader, in cloud.Configuration) (azcore.TokenCredential, err
 	}
 	switch {
 	case secret != "":
-		return azidentity.NewClientSecretCredential(tenant, client, secret, &azidentity.ClientSecretCredentialOptions{ClientOptions: o})
+		return azidentity.NewClientSecretCredential(tenant, client, secret, &azidentity.ClientSecretCredentialOptions{ClientOptions: o, DisableInstanceDiscovery: in.Other})
 	case certificate != "" || path != "":
 		data, err := base64.StdEncoding.DecodeString(certificate)
 		if path != "" {
@@ -121,14 +93,14 @@ func Azure(s *store.Reader, in cloud.Configuration) (azcore.TokenCredential, err
 		if err != nil {
 			return nil, r.S.Bad(r.Which("client_certificate", "client_certificate_path"), "the client certificate cannot be used: %w", err)
 		}
-		return azidentity.NewClientCertificateCredential(tenant, client, certs, key, &azidentity.ClientCertificateCredentialOptions{ClientOptions: o})
+		return azidentity.NewClientCertificateCredential(tenant, client, certs, key, &azidentity.ClientCertificateCredentialOptions{ClientOptions: o, DisableInstanceDiscovery: in.Other})
 	case oidc:
-		return r.identity(tenant, client, o)
+		return r.identity(tenant, client, o, in.Other)
 	case aks:
-		return azidentity.NewWorkloadIdentityCredential(&azidentity.WorkloadIdentityCredentialOptions{ClientOptions: o, ClientID: client, TenantID: tenant})
+		return azidentity.NewWorkloadIdentityCredential(&azidentity.WorkloadIdentityCredentialOptions{ClientOptions: o, ClientID: client, TenantID: tenant, DisableInstanceDiscovery: in.Other})
 	case msi:
-		if r.Text("msi_endpoint", "ARM_MSI_ENDPOINT") != "" || r.Text("endpoint") != "" {
-			return nil, r.S.Bad("msi_endpoint", `"msi_endpoint" is not supported: Lethe asks for the identity of the machine at the usual address of Azure. Remove the argument`)
+		if at := r.Text("msi_endpoint", "ARM_MSI_ENDPOINT"); at != "" {
+			return newMachine(r.S, at, client)
 		}
 		m := &azidentity.ManagedIdentityCredentialOptions{ClientOptions: o}
 		if client != "" {
@@ -142,11 +114,11 @@ func Azure(s *store.Reader, in cloud.Configuration) (azcore.TokenCredential, err
 }
 
 // identity is the credential by a token of another identity provider.
-func (r *azureReader) identity(tenant, client string, o azcore.ClientOptions) (azcore.TokenCredential, error) {
+func (r *azureReader) identity(tenant, client string, o azcore.ClientOptions, other bool) (azcore.TokenCredential, error) {
 	request := r.Text("oidc_request_url", "ARM_OIDC_REQUEST_URL", "ACTIONS_ID_TOKEN_REQUEST_URL", "SYSTEM_OIDCREQUESTURI")
 	with := r.Text("oidc_request_token", "ARM_OIDC_REQUEST_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN", "SYSTEM_ACCESSTOKEN")
 	if connection := r.Text("ado_pipeline_service_connection_id", "ARM_ADO_PIPELINE_SERVICE_CONNECTION_ID", "ARM_OIDC_AZURE_SERVICE_CONNECTION_ID"); connection != "" {
-		return azidentity.NewAzurePipelinesCredential(tenant, client, connection, with, &azidentity.AzurePipelinesCredentialOptions{ClientOptions: o})
+		return azidentity.NewAzurePipelinesCredential(tenant, client, connection, with, &azidentity.AzurePipelinesCredentialOptions{ClientOptions: o, DisableInstanceDiscovery: other})
 	}
 	token := r.orFile("oidc_token", "ARM_OIDC_TOKEN", "oidc_token_file_path", "ARM_OIDC_TOKEN_FILE_PATH")
 	if r.Err != nil {
@@ -168,5 +140,5 @@ func (r *azureReader) identity(tenant, client string, o azcore.ClientOptions) (a
 		r.S.Secret(said.Value)
 		return said.Value, err
 	}
-	return azidentity.NewClientAssertionCredential(tenant, client, assertion, &azidentity.ClientAssertionCredentialOptions{ClientOptions: o})
+	return azidentity.NewClientAssertionCredential(tenant, client, assertion, &azidentity.ClientAssertionCredentialOptions{ClientOptions: o, DisableInstanceDiscovery: other})
 }

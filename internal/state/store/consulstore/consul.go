@@ -53,6 +53,11 @@ func (r *remote) key(workspace string) string {
 	return r.o.Path + "-env:" + workspace
 }
 
+// Place implements store.Placed.
+func (r *remote) Place(workspace string) string {
+	return "consul:" + r.o.Server.Host + "?" + r.o.Query.Encode() + "/" + r.key(workspace)
+}
+
 // below is a key below that of a workspace.
 func (r *remote) below(workspace, name string) string {
 	return strings.TrimRight(r.key(workspace), "/") + "/" + name

@@ -216,14 +216,14 @@ func newAzureVault(s store.Settings) (Provider, error) {
 	default:
 		k.alg = fmt.Sprintf("A%dKW", size)
 	}
-	in := cloudauth.AzureCloud(r)
+	in := cloudauth.AzureCloud(context.Background(), r)
 	if r.Err != nil {
 		return nil, r.Err
 	}
 	k.at = u.JoinPath("keys", name)
 	_, domain, _ := strings.Cut(u.Hostname(), ".")
 	k.scope = "https://" + domain + "/.default"
-	k.who, err = cloudauth.Azure(r, in.Configuration)
+	k.who, err = cloudauth.Azure(r, in)
 	return k, err
 }
 

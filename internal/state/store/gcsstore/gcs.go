@@ -51,6 +51,11 @@ func (r *remote) name(workspace, suffix string) string {
 	return strings.TrimSuffix(r.o.Prefix, "/") + "/" + workspace + suffix
 }
 
+// Place implements store.Placed.
+func (r *remote) Place(workspace string) string {
+	return "gcs:" + r.o.Endpoint.Host + "/" + r.o.Bucket + "/" + r.name(workspace, stateSuffix)
+}
+
 // nothing is the generation of an object that is not there.
 const nothing = "0"
 

@@ -46,6 +46,11 @@ type remote struct {
 	held *store.LockInfo // the lock that the caller has
 }
 
+// Place implements store.Placed. The query of an address is where tokens are as well.
+func (r *remote) Place(string) string {
+	return "http:" + r.o.Address.Host + r.o.Address.EscapedPath()
+}
+
 // sign adds what says who asks, and the digest of what is sent.
 func (r *remote) sign(req *http.Request, body []byte) error {
 	if r.o.User != "" {

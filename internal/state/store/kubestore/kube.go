@@ -61,6 +61,11 @@ const (
 
 func (r *remote) name(workspace string) string { return "tfstate-" + workspace + "-" + r.o.Suffix }
 
+// Place implements store.Placed.
+func (r *remote) Place(workspace string) string {
+	return "kubernetes:" + r.o.Server.Host + r.o.Server.EscapedPath() + "/" + r.o.Namespace + "/" + r.name(workspace)
+}
+
 func (r *remote) partName(workspace string, n int) string {
 	return r.name(workspace) + "-part-" + strconv.Itoa(n)
 }

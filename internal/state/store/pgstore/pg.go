@@ -15,6 +15,7 @@ package pgstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 
@@ -44,6 +45,12 @@ type remote struct {
 	conn *pgconn.PgConn
 
 	*locks
+}
+
+// Place implements store.Placed.
+func (r *remote) Place(workspace string) string {
+	c := r.o.Config
+	return fmt.Sprintf("pg:%s:%d/%s/%s/%s", c.Host, c.Port, c.Database, r.table, workspace)
 }
 
 // digest makes of what is stored what store.Digest makes of a state.

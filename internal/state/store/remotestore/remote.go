@@ -100,6 +100,12 @@ func (r *remote) name(workspace string) (string, error) {
 	return "", store.ErrOnly
 }
 
+// Place implements store.Placed.
+func (r *remote) Place(workspace string) string {
+	name, _ := r.name(workspace)
+	return "remote:" + r.o.Host + "/" + r.o.Organization + "/" + name
+}
+
 // Only implements store.Namer.
 func (r *remote) Only() string {
 	if !r.o.Named {

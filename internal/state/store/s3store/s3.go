@@ -62,6 +62,11 @@ func (r *remote) path(workspace string) string {
 	return r.o.Prefix + "/" + workspace + "/" + r.o.Key
 }
 
+// Place implements store.Placed.
+func (r *remote) Place(workspace string) string {
+	return "s3:" + aws.ToString(r.o.Client.Options().BaseEndpoint) + "/" + r.o.Bucket + "/" + r.path(workspace)
+}
+
 // Get implements store.Store.
 func (r *remote) Get(ctx context.Context, workspace string) (data []byte, v store.Version, err error) {
 	if err := store.CheckName(workspace); err != nil {

@@ -29,6 +29,7 @@ func Run(t *testing.T, fresh func(t *testing.T) (open func() store.Store)) {
 		{"a stale put fails", (*suite).stale},
 		{"bytes are copied", (*suite).copied},
 		{"workspaces", (*suite).workspaces},
+		{"places", (*suite).places},
 		{"names", (*suite).names},
 		{"deletion", (*suite).deletion},
 		{"a lock excludes", (*suite).lock},
@@ -95,6 +96,21 @@ func state(n int) []byte {
   "check_results": null
 }
 `, n))
+}
+
+// places: a store says where states are, and says it again in another process.
+func (s *suite) places() {
+	a, ok1 := store.As[store.Placed](s.open())
+	b, ok2 := store.As[store.Placed](s.open())
+	if _, kept := s.open().(*store.Memory); kept {
+		return // it is in no place
+	}
+	if !ok1 || !ok2 {
+		s.Fatal("it does not say where states are")
+	}
+	if a.Place(store.Default) != b.Place(store.Default) || !store.Single(s.ctx, s.open()) && a.Place(store.Default) == a.Place("w") {
+		s.Errorf("%q, %q, and %q", a.Place(store.Default), b.Place(store.Default), a.Place("w"))
+	}
 }
 
 func (s *suite) get(st store.Store, workspace string) ([]byte, store.Version) {
