@@ -138,7 +138,7 @@ var classes = []class{
 		return d.What == "import" && slices.ContainsFunc([]string{"Unsupported attribute", "Ambiguous move statements", "Cyclic dependency in move statements", "Moved object still exists", "Invalid import 'to' expression"}, func(title string) bool { return c.refuses(d, title) })
 	}},
 	{"the `import` command, where something else cannot be worked out", func(c *comparison, d Difference) bool {
-		return d.What == "import" && c.refused(d, "Invalid count argument", "Invalid for_each argument", "Invalid index", "Invalid provider configuration", "Invalid value for variable", "Module output value precondition failed", "On demand", "Provider configuration not present")
+		return d.What == "import" && c.refused(d, "Invalid count argument", "Invalid for_each argument", "Invalid index", "Invalid provider configuration", "Invalid value for variable", "Module output value precondition failed", "On demand", "Provider configuration not present", "Value not allowed in ephemeral output")
 	}},
 	{"outputs, data and results of checks in the state, after the `import` command", func(c *comparison, d Difference) bool {
 		as := compact(c.a.Before.Outputs[d.At])
@@ -146,7 +146,7 @@ var classes = []class{
 		return imported && (d.Section == "outputs" && as == compact(c.a.After.Outputs[d.At]) || d.What == "state" && d.A == nil && strings.Contains("."+d.At, ".data.") || d.What == "checks" && d.B == nil) ||
 			strings.HasPrefix(d.Section, "output_changes") && as != compact(c.b.Before.Outputs[d.At]) ||
 			// No other command changes data in the state but those that plan.
-			strings.Contains("."+d.At, ".data.") && (d.What == "state" && c.a.unmoved(d.At) && c.b.unmoved(d.At) ||
+			strings.Contains("."+d.At, ".data.") && (d.What == "state" && (d.A == nil || c.a.unmoved(d.At)) && c.b.unmoved(d.At) ||
 				d.Section == "resource_changes previous" && d.B == nil && !c.a.Before.knows(d.At) && c.b.Before.knows(d.At))
 	}},
 	{"`-target` of what depends on something that is replaced create-first", func(c *comparison, d Difference) bool {
@@ -301,7 +301,9 @@ var classes = []class{
 		spares := c.refused(d, "Instance cannot be destroyed") && !slices.ContainsFunc(protected.FindAllStringSubmatch(c.b.said(), -1), func(m []string) bool { return does(c.a, m[1], "delete") })
 		// Data that the state has still were read by Terraform alone.
 		left := d.What == "state" && d.A != nil && d.B != nil && strings.Contains("."+d.At, ".data.") && c.a.unmoved(d.At)
-		return c.st.Do.Destroy && (c.refused(d, titles...) || forgets || spares || left) || c.st.Do.Destroy && c.refused(d, "Invalid value for variable", "Value not allowed in ephemeral output") && slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
+		// The provider of what is destroyed needs them.
+		worked := strings.HasPrefix(d.Section, "checks") && d.A == nil && strings.Contains(compact(d.B), `"unknown"`)
+		return c.st.Do.Destroy && (c.refused(d, titles...) || forgets || spares || left || worked) || c.st.Do.Destroy && c.refused(d, "Invalid value for variable", "Value not allowed in ephemeral output") && slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
 			return p.b.Kind == Variable && p.up != nil && p.up.needs(func(on *place) bool { return on.b.Kind == Resource || on.b.Kind == Data })
 		})
 	}},

@@ -153,7 +153,27 @@ func (c *comparison) triggered(by []string) []string {
 			all = append(all, at)
 		}
 	}
+	for _, m := range replacedByTrigger.FindAllStringSubmatch(c.b.appliedDirectly(), -1) {
+		if c.about(Difference{At: m[1]}, by) {
+			all = append(all, m[1])
+		}
+	}
 	return all
+}
+
+// What a plan shows of an object that is replaced by a trigger, and of one that is updated without a change that can be
+// shown: a line of one has a sign in the place of two of its eight spaces.
+var (
+	replacedByTrigger   = regexp.MustCompile(`(?m)^  # (\S+) will be replaced due to changes in replace_triggered_by$`)
+	updatedWithoutWords = regexp.MustCompile(`(?m)^  # (\S+) will be updated in-place\n  ~ resource .*\n(?: {8}.*\n)+    \}$`)
+)
+
+// appliedDirectly is what a command said that applied what it planned, of which there is no document.
+func (o *Outcome) appliedDirectly() string {
+	if o.PlanJSON != nil {
+		return ""
+	}
+	return o.said()
 }
 
 // absent is whether a resource has no objects.
@@ -260,6 +280,11 @@ func (c *comparison) marked() []string {
 	for _, ch := range changes(c.b.PlanJSON) {
 		if compact(get(ch, "change", "before")) == compact(get(ch, "change", "after")) && unkept(get(ch, "change", "before_sensitive"), get(ch, "change", "after_sensitive")) {
 			all = append(all, fmt.Sprint(get(ch, "address")))
+		}
+	}
+	for _, m := range updatedWithoutWords.FindAllStringSubmatch(c.b.appliedDirectly(), -1) {
+		if c.needs(Difference{At: m[1]}, func(p *place) bool { return p.addr() == keyless(m[1]) && p.hides() }) {
+			all = append(all, m[1])
 		}
 	}
 	return all
@@ -454,10 +479,10 @@ func (c *comparison) recounted() bool {
 	})
 }
 
-// unneeded is whether Terraform planned an instance that no target names, of what Lethe planned another instance of.
+// unneeded is whether Terraform looked at an instance that no target names, of what Lethe planned another instance of.
 func (c *comparison) unneeded(at string) bool {
 	at = at[strings.LastIndex(at, " ")+1:]
-	return len(c.st.Do.Target) > 0 && keyless(at) != at && slices.Contains(addressesOf(c.b), at) &&
+	return len(c.st.Do.Target) > 0 && keyless(at) != at && slices.Contains(append(addressesOf(c.b), c.b.refreshed()...), at) &&
 		slices.ContainsFunc(append(addressesOf(c.a), c.a.refreshed()...), func(a string) bool { return keyless(a) == keyless(at) && a != at }) &&
 		!slices.ContainsFunc(c.st.Do.Target, func(t string) bool { return strings.HasPrefix(at+".", t+".") || strings.HasPrefix(at, t+"[") })
 }
