@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"runtime/debug"
 	"slices"
 	"syscall"
 
@@ -73,12 +72,8 @@ func pair() (a, b *os.File, err error) {
 	return os.NewFile(uintptr(ends[0]), "keeper"), os.NewFile(uintptr(ends[1]), "engine"), nil
 }
 
-// gcPercent is how much garbage there may be in a keeper: it has little to do, and is to be small.
-const gcPercent = 50
-
 // Main is a keeper's process.
 func Main(late Lates) error {
-	debug.SetGCPercent(gcPercent)
 	// Nothing but the engine ends a keeper. The signals are taken, and not ignored: providers would ignore them, too.
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM)
