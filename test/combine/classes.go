@@ -443,6 +443,12 @@ var classes = []class{
 		if d.Section == "create first" && c.st.Do.Refresh == "only" {
 			return true
 		}
+		// What goes create-first here waits for what failed.
+		was, theirs := c.a.Before.at(c.subject(d)), c.b.Before.at(c.subject(d))
+		if was != nil && theirs != nil && was.CreateFirst && !theirs.CreateFirst && c.a.Apply != nil && c.a.Apply.Exit == 1 && c.b.Apply.Exit == 1 &&
+			(d.What == "state" && d.B == nil || d.What == "calls" && d.Section == "delete" && d.A == nil) {
+			return true
+		}
 		return d.Section == "create first" && d.A == true && (strings.HasSuffix(d.At, " deposed") || len(c.st.Do.Target) > 0 || imports(c.a, d.At) || strings.HasSuffix(d.At, "]")) ||
 			d.Section == "create first" && d.B == true && (c.firstForGone(d.At) || c.undone(d.At)) ||
 			(d.Section == "create first" && d.B == true || d.Section == "resource_changes actions" && compact(d.B) == `["create","delete"]`) && c.firstFor(d.At, func(p *place) bool {

@@ -54,7 +54,7 @@ func Plan(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Result
 	if req.DeferEphemerals {
 		p.spared = r.Receivers.OnlyWritten()
 	}
-	if req.Mode == plan.Normal && !req.Generate && !importsDeclared(req.Program, bag) || !p.prepare() {
+	if req.Mode == plan.Normal && !req.Generate && !req.Quiet && !importsDeclared(req.Program, bag) || !p.prepare() {
 		return nil, false
 	}
 	rest := &unplanned{p}
