@@ -135,6 +135,32 @@ func TestLostEngineOfContainer(t *testing.T) {
 	p.whole(t)
 }
 
+// TestKeeperIsLocked: where memory may be locked without a limit, that of the keeper is never written to swap.
+func TestKeeperIsLocked(t *testing.T) {
+	p := newProcess(t, lease+`
+resource "rogue_thing" "a" {
+  name      = "a"
+  misbehave = "Plan=hang"
+}
+`)
+	p.program = "prlimit"
+	path, err := exec.LookPath("lethe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(p.program, "--memlock=unlimited", "true").CombinedOutput(); err != nil {
+		t.Skipf("the limit cannot be lifted here: %s", out)
+	}
+	s := p.start("--memlock=unlimited", path, "plan")
+	p.seen("PlanResourceChange", `"phase":"begin"`)
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.keeper(t)))
+	if locked := regexp.MustCompile(`VmLck:\s+[1-9]\d{3,} kB`); !locked.Match(status) {
+		t.Errorf("it is not locked:\n%s", status)
+	}
+	s.cmd.Process.Kill()
+	s.wait()
+}
+
 // TestLostKeeper kills the keeper, and its providers with it: what is open is closed through another one, and calls
 // without an answer are named.
 func TestLostKeeper(t *testing.T) {

@@ -13,6 +13,22 @@ import (
 // be attached, and there is no image of it after a crash. Programs that we start are not meant.
 func Hide() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
 
+// Lock keeps our memory from being written to swap, where the system lets us lock as much as there will ever be: with a
+// limit, the runtime would be refused memory at some time.
+func Lock() {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_MEMLOCK, &limit); err == nil && (limit.Cur == unix.RLIM_INFINITY || mayLockAll()) {
+		_ = unix.Mlockall(unix.MCL_CURRENT | unix.MCL_FUTURE | unix.MCL_ONFAULT) // what is never touched takes no memory
+	}
+}
+
+// mayLockAll reports whether limits of locked memory do not hold for us.
+func mayLockAll() bool {
+	var have [2]unix.CapUserData // sets of 32 capabilities each
+	err := unix.Capget(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &have[0])
+	return err == nil && have[0].Effective&(1<<unix.CAP_IPC_LOCK) != 0
+}
+
 // Attributes are what a program is started with. The signal it gets when we die is one that
 // cannot be ignored: what is left then has lost the process that it works for, and holds our secrets.
 func Attributes() *syscall.SysProcAttr {

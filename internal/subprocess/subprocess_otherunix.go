@@ -18,6 +18,9 @@ func Hide() {
 	}
 }
 
+// Lock does nothing here.
+func Lock() {}
+
 // Attributes are what a program is started with. Nothing ends it when we die without ending it.
 func Attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 

@@ -80,6 +80,7 @@ func Main(late Lates) error {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGQUIT)
 	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
 	subprocess.Hide()
+	subprocess.Lock()
 	file := os.NewFile(socket, "engine")
 	c, err := net.FileConn(file)
 	if err != nil {
