@@ -415,8 +415,9 @@ var classes = []class{
 		return waits && c.needs(d, (*place).awaits) || c.refuses(d, " argument") && slices.ContainsFunc(inside(c.st.Config, nil), (*place).awaits)
 	}},
 	{"a data source in a module with `depends_on`, where something changes that is not named there", func(c *comparison, d Difference) bool {
-		waiting := c.delayed(c.ordered)
-		return d.What == "plan" && d.Section != "exits" && c.about(d, waiting) ||
+		waiting, at := c.delayed(c.ordered), c.subject(d)
+		// What is made from data that are not known is updated or replaced.
+		return (d.What == "plan" || c.b.altered(at) && !c.a.altered(at)) && d.Section != "exits" && c.about(d, waiting) ||
 			c.idle(d, func(ch any) bool { return slices.Contains(waiting, fmt.Sprint(get(ch, "address"))) })
 	}},
 	{"a data source in a repeated module that waits for apply", func(c *comparison, d Difference) bool {

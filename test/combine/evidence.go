@@ -137,7 +137,7 @@ func (c *comparison) bereft(addr string) bool {
 // delayed are the data that Terraform alone leaves for apply, of those of which something holds.
 func (c *comparison) delayed(holds func(addr string) bool) []string {
 	var all []string
-	for _, ch := range changes(c.b.PlanJSON) {
+	for _, ch := range c.b.changes() {
 		if at := fmt.Sprint(get(ch, "address")); does(c.b, at, "read") && !does(c.a, at, "read") && holds(at) {
 			all = append(all, at)
 		}
@@ -148,25 +148,17 @@ func (c *comparison) delayed(holds func(addr string) bool) []string {
 // triggered are the objects that Terraform replaces since some others change.
 func (c *comparison) triggered(by []string) []string {
 	var all []string
-	for _, ch := range changes(c.b.PlanJSON) {
+	for _, ch := range c.b.changes() {
 		if at := fmt.Sprint(get(ch, "address")); get(ch, "action_reason") == "replace_by_triggers" && c.about(Difference{At: at}, by) {
 			all = append(all, at)
-		}
-	}
-	for _, m := range replacedByTrigger.FindAllStringSubmatch(c.b.appliedDirectly(), -1) {
-		if c.about(Difference{At: m[1]}, by) {
-			all = append(all, m[1])
 		}
 	}
 	return all
 }
 
-// What a plan shows of an object that is replaced by a trigger, and of one that is updated without a change that can be
-// shown: a line of one has a sign in the place of two of its eight spaces.
-var (
-	replacedByTrigger   = regexp.MustCompile(`(?m)^  # (\S+) will be replaced due to changes in replace_triggered_by$`)
-	updatedWithoutWords = regexp.MustCompile(`(?m)^  # (\S+) will be updated in-place\n  ~ resource .*\n(?: {8}.*\n)+    \}$`)
-)
+// updatedWithoutWords is what a plan shows of an object that is updated without a change that can be shown: a line of one
+// has a sign in the place of two of its eight spaces.
+var updatedWithoutWords = regexp.MustCompile(`(?m)^  # (\S+) will be updated in-place\n  ~ resource .*\n(?: {8}.*\n)+    \}$`)
 
 // appliedDirectly is what a command said that applied what it planned, of which there is no document.
 func (o *Outcome) appliedDirectly() string {
@@ -602,6 +594,39 @@ func changes(doc object) []any {
 	})
 }
 
+// doing is what a plan says that it does with an object; the longer words first.
+var doing = regexp.MustCompile(`(?m)^  # (\S+) (?:is tainted, so )?(?:will|must) be (created|updated|destroyed|replaced due to changes in replace_triggered_by|replaced|read)\b`)
+
+// done are the actions and reasons of those words. In which order an object is replaced they do not tell.
+var done = map[string]object{
+	"created": {"change": object{"actions": []any{"create"}}}, "updated": {"change": object{"actions": []any{"update"}}},
+	"destroyed": {"change": object{"actions": []any{"delete"}}}, "read": {"change": object{"actions": []any{"read"}}},
+	"replaced": {"change": object{"actions": []any{"delete", "create"}}},
+	"replaced due to changes in replace_triggered_by": {"change": object{"actions": []any{"delete", "create"}}, "action_reason": "replace_by_triggers"},
+}
+
+// changes are those that were planned, by the document of the plan or, where there is none, by what was said of it.
+func (o *Outcome) changes() []any {
+	if o.PlanJSON != nil {
+		return changes(o.PlanJSON)
+	}
+	var all []any
+	for _, m := range doing.FindAllStringSubmatch(o.said(), -1) {
+		ch := maps.Clone(done[m[2]])
+		ch["address"] = m[1]
+		all = append(all, ch)
+	}
+	return all
+}
+
+// altered is whether an object that is there was to be changed, or not to stay.
+func (o *Outcome) altered(addr string) bool {
+	return slices.ContainsFunc(o.changes(), func(c any) bool {
+		change, _ := get(c, "change").(object)
+		return get(c, "address") == addr && !slices.Contains([]string{"create", "read"}, actions(change)[0])
+	})
+}
+
 // unkept is whether two sets of marks of a resource differ in write-only attributes only.
 func unkept(a, b any) bool { return compact(kept(a)) == compact(kept(b)) }
 
@@ -636,7 +661,7 @@ func kept(marks any) any {
 
 // does is whether a plan does just one thing with an object.
 func does(o *Outcome, addr, action string) bool {
-	return slices.ContainsFunc(changes(o.PlanJSON), func(c any) bool {
+	return slices.ContainsFunc(o.changes(), func(c any) bool {
 		change, _ := get(c, "change").(object)
 		return get(c, "address") == addr && slices.Equal(actions(change), []string{action})
 	})
