@@ -57,8 +57,12 @@ func (r *remote) create(ctx context.Context, conn *pgconn.PgConn) error {
 	if !r.o.SkipIndex {
 		statements = append(statements, `CREATE UNIQUE INDEX IF NOT EXISTS `+quoted(r.o.Index)+` ON `+r.table+` (name)`)
 	}
-	if r.o.Rows && !r.o.SkipTable {
+	switch {
+	case r.o.SkipTable:
+	case r.o.Rows:
 		statements = append(statements, r.rowTables())
+	case r.o.Journal:
+		statements = append(statements, createTable(r.journals(), journalsAbout, journalColumns, ""))
 	}
 	for _, sql := range statements {
 		_, err := conn.Exec(ctx, sql).ReadAll()

@@ -21,7 +21,7 @@ import (
 // rowStore keeps states in rows: the layout "rows". The row of the table "states" is there for the lock, and says
 // where the state is. What a state was is kept, too: a row is never changed but ended, by the number of the writing
 // that changed it.
-type rowStore struct{ *remote }
+type rowStore struct{ journaling }
 
 // Plain implements store.Plain.
 func (s *rowStore) Plain() string {
@@ -57,9 +57,9 @@ func (r *remote) layout(workspace string, data []byte) error {
 }
 
 // shape says of errors about columns what they mean.
-func (s *rowStore) shape(err error) error {
+func (r *remote) shape(err error) error {
 	if code(err, "42703", "42804", "42P10", "42883") {
-		return fmt.Errorf("the tables %s_* in the schema %q are not those of this program, or of another version of it: %w", s.o.Table, s.o.Schema, err)
+		return fmt.Errorf("the tables %s_* in the schema %q are not those of this program, or of another version of it: %w", r.o.Table, r.o.Schema, err)
 	}
 	return err
 }
