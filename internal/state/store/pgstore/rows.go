@@ -56,14 +56,6 @@ func (r *remote) layout(workspace string, data []byte) error {
 	return &layoutError{fmt.Sprintf("the state of workspace %q is kept as a document, not in rows. Set layout = \"document\" in the block of the backend, %s", workspace, move)}
 }
 
-// shape says of errors about columns what they mean.
-func (r *remote) shape(err error) error {
-	if code(err, "42703", "42804", "42P10", "42883") {
-		return fmt.Errorf("the tables %s_* in the schema %q are not those of this program, or of another version of it: %w", r.o.Table, r.o.Schema, err)
-	}
-	return err
-}
-
 // header is the writing that a state is of.
 type header struct {
 	place    []byte // what stands in the table of states; nil: no row
