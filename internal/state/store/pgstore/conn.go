@@ -57,8 +57,12 @@ func (r *remote) create(ctx context.Context, conn *pgconn.PgConn) error {
 	if !r.o.SkipIndex {
 		statements = append(statements, `CREATE UNIQUE INDEX IF NOT EXISTS `+quoted(r.o.Index)+` ON `+r.table+` (name)`)
 	}
-	if r.o.Rows && !r.o.SkipTable {
+	switch {
+	case r.o.SkipTable:
+	case r.o.Rows:
 		statements = append(statements, r.rowTables())
+	case r.o.Journal:
+		statements = append(statements, createTable(r.journals(), journalsAbout, journalColumns, ""))
 	}
 	for _, sql := range statements {
 		_, err := conn.Exec(ctx, sql).ReadAll()
@@ -73,4 +77,12 @@ func (r *remote) create(ctx context.Context, conn *pgconn.PgConn) error {
 		}
 	}
 	return nil
+}
+
+// shape says of errors about columns what they mean.
+func (r *remote) shape(err error) error {
+	if code(err, "42703", "42804", "42P10", "42883") {
+		return fmt.Errorf("the tables %s_* in the schema %q are not those of this program, or of another version of it: %w", r.o.Table, r.o.Schema, err)
+	}
+	return err
 }

@@ -24,6 +24,7 @@ var Driver = store.Driver{Name: "pg", Schema: store.Schema([]*schema.Attr{
 	{Name: "skip_table_creation", Type: cty.Bool, Optional: true, Description: "Whether the table is not. PG_SKIP_TABLE_CREATION."},
 	{Name: "skip_index_creation", Type: cty.Bool, Optional: true, Description: "Whether the index is not. PG_SKIP_INDEX_CREATION."},
 	{Name: "layout", Type: cty.String, Optional: true, Description: "How a state is kept: document (as Terraform and OpenTofu do, and if not set), or rows: one for each object."},
+	{Name: "journal", Type: cty.Bool, Optional: true, Description: "Whether what a run records while it applies goes into a table beside the states, too; with layout = rows it always does. Terraform and OpenTofu do not know this setting. LETHE_PG_JOURNAL."},
 	{Name: "history_days", Type: cty.Number, Optional: true, Description: "With layout = rows, how many days former states are kept: 30 if not set, 0 for none."},
 }...), Open: openStore}
 
@@ -35,7 +36,7 @@ func openStore(_ context.Context, s store.Settings) (store.Store, error) {
 	o := Options{
 		Schema: text("schema_name", "terraform_remote_state"), Table: text("table_name", "states"), Index: text("index_name", "states_by_name"),
 		SkipSchema: flag("skip_schema_creation"), SkipTable: flag("skip_table_creation"), SkipIndex: flag("skip_index_creation"),
-		Days: r.Int("history_days", 30),
+		Journal: r.Flag("journal", "LETHE_PG_JOURNAL"), Days: r.Int("history_days", 30),
 	}
 	switch layout := r.Text("layout"); layout {
 	case "", "document":
@@ -96,8 +97,11 @@ func New(o Options) store.Remote { return open(o, &locks{held: map[string]*held{
 
 func open(o Options, l *locks) store.Remote {
 	r := &remote{o: o, table: quoted(o.Schema) + "." + quoted(o.Table), locks: l}
-	if o.Rows {
-		return &rowStore{r}
+	switch {
+	case o.Rows:
+		return &rowStore{journaling{r}}
+	case o.Journal:
+		return &journaling{r}
 	}
 	return r
 }

@@ -16,8 +16,11 @@ import (
 // answer, is there twice. A run goes by the ID of its lock. It goes on as long as a session of it lives (claims.go); one
 // that had the state for itself has ended when another has a lock.
 
+// journaling is a store that keeps journals: of states in rows, and of documents where that is asked for.
+type journaling struct{ *remote }
+
 // own is the ID of the lock of this process, and the session; "" if it has none.
-func (s *rowStore) own(workspace string) (id, session string) {
+func (s *journaling) own(workspace string) (id, session string) {
 	s.locks.Lock()
 	defer s.locks.Unlock()
 	h := s.held[workspace]
@@ -31,7 +34,7 @@ func (s *rowStore) own(workspace string) (id, session string) {
 }
 
 // Note implements store.Journaler.
-func (s *rowStore) Note(ctx context.Context, workspace string, at int64, data []byte) error {
+func (s *journaling) Note(ctx context.Context, workspace string, at int64, data []byte) error {
 	id, session := s.own(workspace)
 	if id == "" {
 		return errors.New("the state is not locked")
@@ -50,7 +53,7 @@ func (s *rowStore) Note(ctx context.Context, workspace string, at int64, data []
 
 // Lost implements store.Journaler. A run whose connection broke goes on, and shows that; one that has been silent for three
 // times as long as it may is no more.
-func (s *rowStore) Lost(ctx context.Context, workspace string) ([]store.LostJournal, error) {
+func (s *journaling) Lost(ctx context.Context, workspace string) ([]store.LostJournal, error) {
 	first := map[string]int64{}
 	for {
 		all, err := s.silent(ctx, workspace)
@@ -89,15 +92,18 @@ type silentRun struct {
 	silence time.Duration
 }
 
-func (s *rowStore) silent(ctx context.Context, workspace string) ([]silentRun, error) {
+func (s *journaling) silent(ctx context.Context, workspace string) ([]silentRun, error) {
 	id, _ := s.own(workspace)
+	sessions := `SELECT k.session FROM ` + s.journals() + ` k WHERE k.run = j.run`
+	if s.o.Rows {
+		sessions += ` UNION ALL SELECT c.session FROM ` + s.claims() + ` c WHERE c.who::json->>'ID' = j.run`
+	}
 	var out []silentRun
 	err := s.use(ctx, func(conn *pgconn.PgConn) error {
 		out = nil
 		return batch(ctx, conn, slices.Values([]request{{
 			sql: `SELECT j.run, j.position, j.data, (extract(epoch FROM j.seen) * 1000000)::bigint, (extract(epoch FROM now() - j.seen) * 1000000)::bigint FROM ` + s.journals() + ` j WHERE j.workspace = $1 AND j.run <> $2 AND NOT EXISTS (SELECT FROM pg_locks l
-WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND l.classid::bigint = ` + lives + ` AND l.objid::bigint IN
-(SELECT k.session FROM ` + s.journals() + ` k WHERE k.run = j.run UNION ALL SELECT c.session FROM ` + s.claims() + ` c WHERE c.who::json->>'ID' = j.run)) ORDER BY j.run, j.position, j.id`,
+WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND l.classid::bigint = ` + lives + ` AND l.objid::bigint IN (` + sessions + `)) ORDER BY j.run, j.position, j.id`,
 			args: [][]byte{[]byte(workspace), []byte(id)}, binary: true, row: func(c [][]byte) {
 				if n := len(out); n == 0 || out[n-1].Run != string(c[0]) {
 					out = append(out, silentRun{LostJournal: store.LostJournal{Run: string(c[0])}})
@@ -116,7 +122,7 @@ WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.database = 
 }
 
 // Drop implements store.Journaler.
-func (s *rowStore) Drop(ctx context.Context, workspace, run string) error {
+func (s *journaling) Drop(ctx context.Context, workspace, run string) error {
 	if run == "" {
 		if run, _ = s.own(workspace); run == "" {
 			return nil

@@ -19,6 +19,8 @@ func (r *remote) Share(from store.Store) (source, target store.Store, ok bool) {
 	var was *remote
 	if s, ok := store.As[*rowStore](from); ok {
 		was = s.remote
+	} else if s, ok := store.As[*journaling](from); ok {
+		was = s.remote
 	} else if was, ok = store.As[*remote](from); !ok {
 		return nil, nil, false
 	}
@@ -82,13 +84,13 @@ func (t *taking) Put(ctx context.Context, workspace string, data []byte, prev st
 	t.mu.Lock()
 	v := t.seen[workspace]
 	t.mu.Unlock()
-	switch to := t.Remote.(type) {
-	case *rowStore:
-		if v != "" && prev == "" {
+	if v != "" && prev == "" {
+		switch to := t.Remote.(type) {
+		case *rowStore:
 			return to.put(ctx, writing{workspace: workspace, data: data, replaces: v})
-		}
-	case *remote:
-		if v != "" && prev == "" {
+		case *journaling:
+			return to.replaceRows(ctx, workspace, data, v)
+		case *remote:
 			return to.replaceRows(ctx, workspace, data, v)
 		}
 	}

@@ -31,8 +31,9 @@ type Options struct {
 	// What is not made where it is missing.
 	SkipSchema, SkipTable, SkipIndex bool
 
-	Rows bool // states are taken apart, see rows.go
-	Days int  // how long rows are kept that are no more
+	Rows    bool // states are taken apart, see rows.go
+	Journal bool // runs keep their journals there, as they always do with Rows
+	Days    int  // how long rows are kept that are no more
 }
 
 func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

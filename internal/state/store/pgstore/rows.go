@@ -21,7 +21,7 @@ import (
 // rowStore keeps states in rows: the layout "rows". The row of the table "states" is there for the lock, and says
 // where the state is. What a state was is kept, too: a row is never changed but ended, by the number of the writing
 // that changed it.
-type rowStore struct{ *remote }
+type rowStore struct{ journaling }
 
 // Plain implements store.Plain.
 func (s *rowStore) Plain() string {
@@ -54,14 +54,6 @@ func (r *remote) layout(workspace string, data []byte) error {
 		return &layoutError{fmt.Sprintf("the state of workspace %q is kept in rows, not as a document. Set layout = \"rows\" in the block of the backend, %s", workspace, move)}
 	}
 	return &layoutError{fmt.Sprintf("the state of workspace %q is kept as a document, not in rows. Set layout = \"document\" in the block of the backend, %s", workspace, move)}
-}
-
-// shape says of errors about columns what they mean.
-func (s *rowStore) shape(err error) error {
-	if code(err, "42703", "42804", "42P10", "42883") {
-		return fmt.Errorf("the tables %s_* in the schema %q are not those of this program, or of another version of it: %w", s.o.Table, s.o.Schema, err)
-	}
-	return err
 }
 
 // header is the writing that a state is of.

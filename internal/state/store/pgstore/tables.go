@@ -85,22 +85,12 @@ func (r *remote) tableOf(name string) string {
 func (r *remote) rowTables() string {
 	var b strings.Builder
 	table := func(name, comment string, columns []column, constraint string) {
-		var list []string
-		for _, c := range columns {
-			list = append(list, quoted(c.name)+" "+c.kind)
-		}
-		fmt.Fprintf(&b, "CREATE TABLE IF NOT EXISTS %s (%s%s);\nCOMMENT ON TABLE %s IS %s;\n", name, strings.Join(list, ", "), constraint, name, literal(comment))
-		for _, c := range columns {
-			if !strings.Contains(c.kind, "NOT NULL") && !strings.Contains(c.kind, "PRIMARY KEY") { // it may be newer than the table
-				fmt.Fprintf(&b, "ALTER TABLE %s ADD COLUMN IF NOT EXISTS %s %s;\n", name, quoted(c.name), c.kind)
-			}
-			fmt.Fprintf(&b, "COMMENT ON COLUMN %s.%s IS %s;\n", name, quoted(c.name), literal(c.comment))
-		}
+		b.WriteString(createTable(name, comment, columns, constraint))
 	}
 	table(r.versions(), "One row for each writing of a state that is kept in rows.", versionColumns, ", PRIMARY KEY (state, number)")
 	table(r.resources(), "One row for each resource of a state that is kept in rows, and one for each output.", resourceColumns, "")
 	fmt.Fprintf(&b, "CREATE INDEX IF NOT EXISTS %s ON %s (state);\n", quoted(r.o.Table+"_resources_of"), r.resources())
-	table(r.journals(), "What runs that go on have recorded, and those that were lost.", journalColumns, "")
+	table(r.journals(), journalsAbout, journalColumns, "")
 	table(r.claims(), "One row for each run that works on parts of a state. One without its advisory lock has ended.", claimColumns, "")
 	for k, t := range rows.Tables {
 		columns := common
@@ -115,6 +105,25 @@ func (r *remote) rowTables() string {
 		if rows.Kind(k) == rows.Objects {
 			fmt.Fprintf(&b, "CREATE INDEX IF NOT EXISTS %s ON %s (state, %s) WHERE until IS NULL;\n", quoted(index+"_by_resource"), name, byResource)
 		}
+	}
+	return b.String()
+}
+
+const journalsAbout = "What runs that go on have recorded, and those that were lost."
+
+// createTable is the SQL that makes a table, or what is missing of it.
+func createTable(name, comment string, columns []column, constraint string) string {
+	var b strings.Builder
+	var list []string
+	for _, c := range columns {
+		list = append(list, quoted(c.name)+" "+c.kind)
+	}
+	fmt.Fprintf(&b, "CREATE TABLE IF NOT EXISTS %s (%s%s);\nCOMMENT ON TABLE %s IS %s;\n", name, strings.Join(list, ", "), constraint, name, literal(comment))
+	for _, c := range columns {
+		if !strings.Contains(c.kind, "NOT NULL") && !strings.Contains(c.kind, "PRIMARY KEY") { // it may be newer than the table
+			fmt.Fprintf(&b, "ALTER TABLE %s ADD COLUMN IF NOT EXISTS %s %s;\n", name, quoted(c.name), c.kind)
+		}
+		fmt.Fprintf(&b, "COMMENT ON COLUMN %s.%s IS %s;\n", name, quoted(c.name), literal(c.comment))
 	}
 	return b.String()
 }

@@ -1,0 +1,103 @@
+package stores
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/state/store/storetest"
+)
+
+// many are objects that take a while.
+const many = `
+terraform {
+  required_providers {
+    playground = {
+      source = "lethe/playground"
+    }
+  }
+}
+resource "playground_thing" "a" {
+  count = 40
+  name  = "n${count.index}"
+  delay = "400ms"
+}
+`
+
+// TestAllLost: a machine is lost with engine, keeper and directory, while objects are being made. With a journal in the store the
+// next run knows each of them, or names its call. Without one it knows none; that is counted, too.
+func TestAllLost(t *testing.T) {
+	port, url := startPostgres(t), startS3(t, (&bucket{}).around)
+	pg := func(schema, more string, env ...string) place {
+		return place{fmt.Sprintf("terraform {\n  backend \"pg\" {\n    schema_name = %q\n%s  }\n}\n", schema, more), append(env, "PG_CONN_STR=postgres://postgres:canary-4711@127.0.0.1:"+port+"/postgres?sslmode=disable")}
+	}
+	server := httptest.NewServer(&storetest.HTTP{User: "u", Password: "canary-4711"})
+	t.Cleanup(server.Close)
+	for _, tt := range []struct {
+		name  string
+		p     place
+		keeps bool
+	}{
+		{"pg, rows", rowsPlace(port, "lost rows"), true},
+		{"pg, journal", pg("lost journal", "    journal = true\n"), true},
+		{"pg, journal of the environment", pg("lost environment", "", "LETHE_PG_JOURNAL=1"), true},
+		{"pg", pg("lost document", ""), false},
+		{"s3, journal", s3Place(url, "kept", journalOn), true},
+		{"s3", s3Place(url, "lost", ""), false},
+		{"http", place{"terraform {\n  backend \"http\" {\n    username = \"u\"\n  }\n}\n", []string{"TF_HTTP_PASSWORD=canary-4711", "TF_HTTP_ADDRESS=" + server.URL}}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newFleet(t, tt.p)
+			u := f.machine()
+			u.configure(many + tt.p.backend)
+			cmd := u.cmd("apply", "-auto-approve", "-parallelism=4")
+			check(t, cmd.Start())
+			made := func() map[string]bool {
+				all := map[string]bool{}
+				files, _ := filepath.Glob(filepath.Join(f.real, "*"))
+				for _, file := range files {
+					text, _ := os.ReadFile(file)
+					for _, m := range regexp.MustCompile(`"n(\d+)"`).FindAllStringSubmatch(string(text), 1) {
+						all["playground_thing.a["+m[1]+"]"] = true
+					}
+				}
+				return all
+			}
+			for range 3000 {
+				if time.Sleep(10 * time.Millisecond); len(made()) >= 15 {
+					break
+				}
+			}
+			keeper := child(cmd.Process.Pid, "_keep")
+			check(t, syscall.Kill(keeper, syscall.SIGKILL))
+			check(t, cmd.Process.Kill())
+			_ = cmd.Wait()
+			gone(t, keeper)
+			check(t, os.RemoveAll(u.dir))
+			v := f.machine()
+			v.configure(many + tt.p.backend)
+			free(v)
+			plan := v.run2("plan")
+			known, named := 0, 0
+			all := made()
+			for object := range all {
+				switch {
+				case strings.Contains(plan, object+": Refreshing state"):
+					known++
+				case strings.Contains(plan, "Outcome unknown") && strings.Contains(strings.ReplaceAll(plan, "# "+object, ""), object):
+					named++
+				}
+			}
+			t.Logf("%d were made: %d are in the state of the next run, %d others are named by it", len(all), known, named)
+			if tt.keeps && (len(all) < 15 || known+named < len(all)) || !tt.keeps && known > 0 {
+				t.Errorf("it says:\n%s", plan)
+			}
+		})
+	}
+}
