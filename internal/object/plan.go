@@ -329,6 +329,10 @@ func ignore(config mark.Value, prior cty.Value, was *state.Entry, f Forced) mark
 	if prior.IsNull() || len(paths) == 0 {
 		return config
 	}
+	paths = slices.Clone(paths)
+	for i, path := range paths {
+		paths[i] = meant(config.Raw, path)
+	}
 	ignored := func(at cty.Path) bool { return slices.ContainsFunc(paths, at.HasPrefix) }
 	out := mark.Value{Raw: config.Raw, Marks: slices.DeleteFunc(slices.Clone(config.Marks), func(m mark.At) bool {
 		return m.Tag == mark.Sensitive && ignored(m.Path)
@@ -344,9 +348,21 @@ func ignore(config mark.Value, prior cty.Value, was *state.Entry, f Forced) mark
 	return out
 }
 
+// meant is the part of a value that a path means: a key of what is no map, as an object in a dynamic attribute, stands for
+// the whole of it, as in Terraform.
+func meant(config cty.Value, path cty.Path) cty.Path {
+	for i, step := range path {
+		if index, ok := step.(cty.IndexStep); ok && index.Key.Type() == cty.String {
+			if of, err := path[:i].Apply(config); err == nil && !of.Type().IsMapType() {
+				return path[:i]
+			}
+		}
+	}
+	return path
+}
+
 // overlay is config with the value at path taken from prior. A map key that one of them lacks is
-// added or dropped; a path that leads nowhere changes nothing. A key of what is no map, as an object in a
-// dynamic attribute, stands for the whole of it, as in Terraform.
+// added or dropped; a path that leads nowhere changes nothing.
 func overlay(config, prior cty.Value, path cty.Path) cty.Value {
 	if len(path) == 0 {
 		return prior
@@ -358,10 +374,8 @@ func overlay(config, prior cty.Value, path cty.Path) cty.Value {
 		config = cty.MapValEmpty(ty.ElementType())
 	}
 	switch {
-	case keyed && !ty.IsMapType():
-		return prior
 	case config.IsNull() || !config.IsKnown():
-	case keyed:
+	case keyed && ty.IsMapType():
 		return overlayKey(config, prior, index.Key, path[1:])
 	case prior.IsNull():
 	case ty.IsObjectType():
