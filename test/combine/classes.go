@@ -181,8 +181,11 @@ var classes = []class{
 		return d.Section == "exits" && d.A == 2 && d.B == 0 && c.lethe(c.bereft) ||
 			d.Section != "exits" && (d.B == nil || d.What == "state" && d.A == nil) && c.bereft(c.subject(d))
 	}},
+	{"a refresh-only plan, and what a provider is configured from is gone", func(c *comparison, d Difference) bool {
+		return c.st.Do.Refresh == "only" && d.Section != "exits" && c.elsewhere(c.subject(d))
+	}},
 	{"destroying through a provider whose source is replaced", func(c *comparison, d Difference) bool {
-		return d.Section == "exits" && d.A == 2 && d.B == 0 && c.lethe(c.elsewhere) || d.Section != "exits" && (c.elsewhere(c.subject(d)) || c.asNow(c.subject(d))) ||
+		return c.st.Do.Destroy && d.Section == "exits" && d.A == 2 && d.B == 0 && c.lethe(c.elsewhere) || d.Section != "exits" && (c.st.Do.Destroy && c.elsewhere(c.subject(d)) || c.asNow(c.subject(d))) ||
 			// What was destroyed before its provider's source was to be updated is gone, where that fails.
 			c.b.Apply != nil && c.b.Apply.Exit == 1 && (d.What == "state" && d.A == nil || d.What == "calls" && d.B == nil && strings.HasPrefix(d.At, "delete ")) && c.needs(d, func(p *place) bool {
 				return p.b.Kind == Provider && p.needs(func(on *place) bool {

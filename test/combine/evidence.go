@@ -1,6 +1,7 @@
 package combine
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -103,11 +104,13 @@ func (c *comparison) lethe(holds func(addr string) bool) bool {
 	return !slices.ContainsFunc(changes(c.a.PlanJSON), func(ch any) bool { return !holds(fmt.Sprint(get(ch, "address"))) })
 }
 
-// elsewhere is whether Terraform alone did not find what is to be destroyed, through a provider that is configured from objects.
+// elsewhere is whether Terraform alone did not find an object, through a provider that is configured from others. One that
+// moved has its new address in Lethe's state.
 func (c *comparison) elsewhere(addr string) bool {
-	return c.st.Do.Destroy && c.b.missed(c.b.Before.at(addr).id()) && !c.a.missed(c.a.Before.at(addr).id()) && c.needs(Difference{At: addr}, func(p *place) bool {
+	id := func(o *Outcome) string { return cmp.Or(o.Before.at(addr).id(), c.a.After.at(addr).id()) }
+	return c.b.missed(id(c.b)) && !c.a.missed(id(c.a)) && (!slices.Equal(c.a.lookedIn(id(c.a)), c.b.lookedIn(id(c.b))) || c.needs(Difference{At: addr}, func(p *place) bool {
 		return p.b.Kind == Provider && p.needs(func(on *place) bool { return on.b.Kind == Resource })
-	})
+	}))
 }
 
 // asNow is whether Lethe alone did not find what is to be destroyed, since it looked for it through a provider that is
