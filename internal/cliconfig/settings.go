@@ -91,13 +91,17 @@ func (s *Settings) Parse(src []byte, filename string, l limits.Limits, bag *diag
 			s.closeTimeout(timeout, a, bag)
 		}
 	}
-	var helper *hcl.Block
+	seen := map[string]*hcl.Block{}
 	for _, b := range content.Blocks {
-		if b.Type == "credentials_helper" && helper != nil {
-			bag.Add(diag.Errorf("Invalid CLI configuration", "There is a credentials_helper block for %q already, and one program only is asked for credentials. Remove one of them.", helper.Labels[0]).At(b.DefRange))
+		before := seen[b.Type]
+		switch seen[b.Type] = b; {
+		case before == nil:
+		case b.Type == "credentials_helper":
+			bag.Add(diag.Errorf("Invalid CLI configuration", "There is a credentials_helper block for %q already, and one program only is asked for credentials. Remove one of them.", before.Labels[0]).At(b.DefRange))
 			ok = false
-		} else if b.Type == "credentials_helper" {
-			helper = b
+		case b.Type == "provider_installation":
+			bag.Add(diag.Errorf("Invalid CLI configuration", "There is a provider_installation block in line %d already. Write all methods into one of them.", before.DefRange.Start.Line).At(b.DefRange))
+			ok = false
 		}
 		ok = s.block(b, bag) && ok
 	}
@@ -114,7 +118,9 @@ func nearly(rest hcl.Body, known *hcl.BodySchema, bag *diag.Bag) {
 		names = append(names, b.Type)
 	}
 	warn := func(name string, at hcl.Range) {
-		if meant := diag.DidYouMean(name, names); meant != "" {
+		if slices.Contains(names, name) {
+			bag.Add(diag.Warningf("Invalid CLI configuration", "The setting %q is a block, without an equals sign, and has no effect as it is.", name).At(at))
+		} else if meant := diag.DidYouMean(name, names); meant != "" {
 			bag.Add(diag.Warningf("Invalid CLI configuration", "There is no setting %q, and it has no effect.%s", name, meant).At(at))
 		}
 	}
@@ -308,6 +314,12 @@ func (s *Settings) installation(b *hcl.Block, bag *diag.Bag) bool {
 			}
 			ok = ok && good
 		}
+		for _, pattern := range slices.Concat(in.Include, in.Exclude) {
+			if !selects(pattern) {
+				bag.Add(diag.Errorf("Invalid provider installation method", "The pattern %q selects no provider: it is an address such as \"registry.example.com/acme/net\", with \"*\" for what is to be any.", pattern).At(m.DefRange))
+				ok = false
+			}
+		}
 		if name := place[m.Type]; name != "" && attrs[name] == nil {
 			bag.Add(diag.Errorf("Invalid provider installation method", "A %s block says in %s where providers are.", m.Type, name).At(m.DefRange))
 			ok = false
@@ -421,14 +433,40 @@ func RepositoryTemplate(text string) (func(addr.Provider) string, error) {
 	}, nil
 }
 
+// selects reports whether a pattern of include or exclude can select a provider.
+func selects(pattern string) bool {
+	parts := strings.Split(pattern, "/")
+	for i, part := range parts {
+		if part == "*" {
+			parts[i] = "any.test"
+			if i > len(parts)-3 {
+				parts[i] = "any"
+			}
+		}
+	}
+	_, err := addr.ParseProvider(strings.Join(parts, "/"))
+	return err == nil
+}
+
 // modern makes of the older syntax of CLI configuration files, which programs still write, the syntax of
 // today. Names of arguments and blocks may be quoted there, a block with quoted names of arguments becomes
-// an object, and there is nothing in strings that would be evaluated.
+// an object, blocks within blocks may stand in one line, and there is nothing in strings that would be evaluated.
 func modern(src []byte, filename string) []byte {
 	tokens, _ := hclsyntax.LexConfig(src, filename, hcl.InitialPos)
 	src = slices.Clone(src)
 	for i := len(tokens) - 1; i >= 0; i-- {
 		switch t := tokens[i]; t.Type {
+		case hclsyntax.TokenOBrace:
+			if begins(tokens[i+1]) { // the last token is the end of the file
+				src = slices.Insert(src, t.Range.End.Byte, '\n')
+			}
+		case hclsyntax.TokenCBrace:
+			if begins(tokens[i+1]) || tokens[i+1].Type == hclsyntax.TokenCBrace {
+				src = slices.Insert(src, t.Range.End.Byte, '\n')
+			}
+			if i > 0 && tokens[i-1].Type != hclsyntax.TokenOBrace && tokens[i-1].Range.End.Line == t.Range.Start.Line {
+				src = slices.Insert(src, t.Range.Start.Byte, '\n')
+			}
 		case hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
 			src = slices.Insert(src, t.Range.Start.Byte, t.Bytes[0])
 		case hclsyntax.TokenIdent:
@@ -446,6 +484,11 @@ func modern(src []byte, filename string) []byte {
 		}
 	}
 	return src
+}
+
+// begins reports whether a token begins an argument or a block.
+func begins(t hclsyntax.Token) bool {
+	return t.Type == hclsyntax.TokenIdent || t.Type == hclsyntax.TokenOQuote
 }
 
 // namesSomething reports whether the quote at i begins the quoted name of an argument or a block.

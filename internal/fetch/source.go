@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -78,9 +79,9 @@ func matches(patterns []string, p addr.Provider) bool {
 		case 1:
 			parts = []string{addr.DefaultHost, addr.DefaultNamespace, parts[0]}
 		}
-		ok := slices.Contains(hosts(want[0]), parts[0]) || parts[0] == "*"
+		ok := slices.Contains(hosts(want[0]), strings.ToLower(parts[0])) || parts[0] == "*"
 		for i := range want[1:] {
-			ok = ok && (parts[i+1] == "*" || parts[i+1] == want[i+1])
+			ok = ok && (parts[i+1] == "*" || strings.EqualFold(parts[i+1], want[i+1]))
 		}
 		if ok {
 			return true
@@ -91,6 +92,9 @@ func matches(patterns []string, p addr.Provider) bool {
 
 // list gives the versions of a provider that the mirror has. The registry hosts of Terraform and OpenTofu count as one.
 func (m mirror) list(_ context.Context, p addr.Provider) (all []found, warnings []string, err error) {
+	if _, err := os.Stat(string(m)); err != nil {
+		return nil, nil, fmt.Errorf("it cannot be searched: %w", err)
+	}
 	for _, host := range hosts(p.Host) {
 		by := map[string]map[string]parcel{} // by version and platform
 		base := filepath.Join(string(m), host, p.Namespace, p.Type)
