@@ -345,6 +345,10 @@ var classes = []class{
 	}},
 	{"what is forgotten, where it changed or was deleted outside", func(c *comparison, d Difference) bool {
 		return strings.HasPrefix(d.Section, "resource_") && c.a.drifted(d.At) && does(c.b, d.At, "forget") ||
+			c.idle(d, func(ch any) bool {
+				at := fmt.Sprint(get(ch, "address"))
+				return does(c.b, at, "forget") && c.a.missed(c.a.Before.at(at).id())
+			}) ||
 			c.st.Do.Destroy && d.Section == "delete" && d.A == nil && c.a.missed(strings.Fields(d.At)[2]) && c.has(func(_ *Module, b *Block) bool { return b.Kind == Removed })
 	}},
 	{"`removed` with `destroy = false`, and then `destroy`", func(c *comparison, d Difference) bool {
