@@ -198,7 +198,7 @@ func (j *judgement) once() {
 		for _, c := range i.Calls {
 			switch {
 			case c.Call == "read", c.Call == "open" && i == j.o.Plan, c.Call == "data" && c.Type == "combine_look" && j.single(c):
-				asked[strings.TrimSpace(c.Call+" "+c.Type+" "+c.Key+" "+map[bool]string{true: c.ID}[c.Call == "read"])]++
+				asked[strings.TrimSpace(c.Call+" "+c.Type+" "+c.Key+" "+map[bool]string{true: c.ID + " " + c.Region}[c.Call == "read"])]++
 			}
 		}
 		for _, what := range slices.Sorted(maps.Keys(asked)) {

@@ -70,6 +70,9 @@ func (x *instance) propose(ctx context.Context) (*plan.Change, func() mark.Value
 	if c.Action.Replaces() && cur.Entry != nil && cur.Entry.SkipDestroy {
 		c.Action = plan.ForgetCreate
 	}
+	if c.Action.Replaces() {
+		x.p.lookBefore(ctx, c.Object, t.Type, declared.UseOf(x.run.Program, x.d, cur.Entry.Provider.Key), cur)
+	}
 	if !x.p.allowed(x.d, x.f, c) {
 		x.p.decisions.record(c) // the proposed change is still shown
 		return nil, nil, false

@@ -2,6 +2,7 @@ package run
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -24,6 +25,8 @@ type Session struct {
 	shared   bool   // another session's process
 	warned   bool   // it was said that nothing is refreshed through it
 	end      func() // ends the process, which was configured with leases; nil: any time will do
+
+	Astray atomic.Bool // what is to be ended through it is not there
 
 	asking    sync.Once // for its functions
 	functions map[string]*provider.Function

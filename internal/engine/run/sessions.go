@@ -94,10 +94,10 @@ func (ss *Sessions) settleIn(ctx context.Context, bag *diag.Bag, s *Session, u d
 }
 
 // GetDown gives the session through which what is there is ended: as the provider was configured
-// before, or where that cannot be known, as it will be.
+// before, or where that cannot be known, or does not lead to it, as it will be.
 func (ss *Sessions) GetDown(ctx context.Context, bag *diag.Bag, u declared.Use) (*Session, bool) {
 	before, ok := ss.Settle(ctx, bag, u, frame.Before)
-	if !ss.destroys && (!ok || before.Unknown) {
+	if !ss.destroys && (!ok || before.Unknown || before.Astray.Load()) {
 		return ss.Get(ctx, bag, u, frame.After)
 	}
 	return ss.Get(ctx, bag, u, frame.Before)
@@ -287,7 +287,7 @@ func (ss *Sessions) configure(ctx context.Context, bag *diag.Bag, s *Session, u 
 }
 
 // NoBefore lists, for the order of steps, the provider instances whose settings on the before face were
-// evaluated and are not known.
+// evaluated, and are not known, or do not lead to what is to be ended.
 func (ss *Sessions) NoBefore() []addr.ProviderInstance {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -297,7 +297,7 @@ func (ss *Sessions) NoBefore() []addr.ProviderInstance {
 		if k.face != frame.Before || !ok || !before.settled || len(ss.receivers.Ephemerals(d.ID)) > 0 {
 			continue // a lease has another value in each walk
 		}
-		if !before.well || before.Unknown {
+		if !before.well || before.Unknown || before.Astray.Load() {
 			out = append(out, k.instance)
 		}
 	}
