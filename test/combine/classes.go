@@ -235,6 +235,10 @@ var classes = []class{
 	{"`-target` and what has moved", func(c *comparison, d Difference) bool {
 		return c.refused(d, "Moved resource instances excluded by targeting")
 	}},
+	{"conditions of what does not change, and something that was made from it could not be destroyed", func(c *comparison, d Difference) bool {
+		return d.What == "checks" && d.A == "unknown" && c.a.Apply != nil && c.a.Apply.Exit == 1 && c.a.unmoved(d.At) &&
+			slices.ContainsFunc(c.failures(), func(at string) bool { return c.dependsOn(at, d.At) })
+	}},
 	{"conditions of data sources that were read while planning", func(_ *comparison, d Difference) bool {
 		return d.What == "checks" && d.B == "unknown" && d.A != nil && strings.Contains("."+d.At, ".data.")
 	}},
