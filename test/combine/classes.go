@@ -402,7 +402,7 @@ var classes = []class{
 		if c.onlyOutputs(d, partly) {
 			return true
 		}
-		if c.refused(d, "Invalid index") {
+		if c.refused(d, "Invalid index", "Module output value precondition failed") {
 			return slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
 				return p.b.Kind == Output && strings.Contains(c.b.said(), fmt.Sprintf("in output %q:", p.b.Name)) && partly(Difference{At: p.addr()})
 			})
