@@ -102,11 +102,17 @@ func (im *Import) Keyed() bool {
 	return keyed
 }
 
-// key is whether the address ends with the key of an instance, and the type of that if it is a constant.
+// key is whether the address ends with the key of an instance, and the type of that if it is a constant, or each.key: that
+// is of maps and of sets of strings.
 func (im *Import) key() (bool, cty.Type) {
 	var last hcl.Traverser
 	switch e := im.To.(type) {
 	case *hclsyntax.IndexExpr:
+		if each, ok := e.Key.(*hclsyntax.ScopeTraversalExpr); ok && len(each.Traversal) == 2 && each.Traversal.RootName() == "each" {
+			if step, ok := each.Traversal[1].(hcl.TraverseAttr); ok && step.Name == "key" {
+				return true, cty.String
+			}
+		}
 		return true, cty.DynamicPseudoType
 	case *hclsyntax.ScopeTraversalExpr:
 		last = e.Traversal[len(e.Traversal)-1]
