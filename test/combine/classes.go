@@ -138,7 +138,7 @@ var classes = []class{
 		return d.What == "import" && slices.ContainsFunc([]string{"Unsupported attribute", "Ambiguous move statements", "Cyclic dependency in move statements", "Moved object still exists", "Invalid import 'to' expression"}, func(title string) bool { return c.refuses(d, title) })
 	}},
 	{"the `import` command, where something else cannot be worked out", func(c *comparison, d Difference) bool {
-		return d.What == "import" && c.refused(d, "Invalid count argument", "Invalid for_each argument", "Invalid index", "Invalid provider configuration", "Invalid value for variable", "Module output value precondition failed", "On demand", "Provider configuration not present", "Value not allowed in ephemeral output")
+		return d.What == "import" && c.refused(d, "Invalid count argument", "Invalid for_each argument", "Invalid index", "Invalid provider configuration", "Invalid value for variable", "Module output value precondition failed", "On demand", "Provider configuration not present", "Unsupported attribute", "Value not allowed in ephemeral output")
 	}},
 	{"outputs, data and results of checks in the state, after the `import` command", func(c *comparison, d Difference) bool {
 		as := compact(c.a.Before.Outputs[d.At])
@@ -176,6 +176,9 @@ var classes = []class{
 	{"a destroy of a part, where what depends on it in the state alone was deleted outside", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && len(c.st.Do.Target) > 0 && d.A == nil && slices.ContainsFunc(c.st.Drifts, func(d Drift) bool { return d.Do == "delete" }) &&
 			(d.What == "calls" && d.Section == "delete" || strings.HasPrefix(d.Section, "resource_changes") && c.a.drifted(d.At) && does(c.b, d.At, "delete"))
+	}},
+	{"a destroy of data, and what depends on them in the state alone", func(c *comparison, d Difference) bool {
+		return c.st.Do.Destroy && (d.Section == "exits" && d.A == 2 && d.B == 0 && c.lethe(c.fromData) || d.Section != "exits" && c.fromData(c.subject(d)))
 	}},
 	{"a destroy of a part that was deleted outside, and what depends on it", func(c *comparison, d Difference) bool {
 		return d.Section == "exits" && d.A == 2 && d.B == 0 && c.lethe(c.bereft) ||

@@ -122,6 +122,13 @@ func (c *comparison) asNow(addr string) bool {
 	})
 }
 
+// fromData is whether Lethe alone destroys an object, which was made from data that are a target.
+func (c *comparison) fromData(addr string) bool {
+	return !does(c.b, addr, "delete") && slices.ContainsFunc(c.st.Do.Target, func(t string) bool {
+		return strings.Contains("."+t, ".data.") && c.dependsOn(addr, t)
+	})
+}
+
 // bereft is whether Lethe alone plans something of what depends on a target that is to be destroyed and was not there any more.
 func (c *comparison) bereft(addr string) bool {
 	is, yes := c.a.Before.at(addr), false
