@@ -425,7 +425,7 @@ var classes = []class{
 	}},
 	{"a data source that has one in `depends_on` which waits for apply", func(c *comparison, d Difference) bool {
 		waits := d.What == "plan" && (d.B == nil && does(c.a, d.At, "read") || unknowns(c.a, d.At) > unknowns(c.b, d.At)) ||
-			(d.Section == "checks" || d.What == "checks") && d.A == "unknown" || d.What == "state" && d.A == nil && (c.a.Apply.Exit == 1 || c.st.Do.Refresh == "only")
+			(d.Section == "checks" || d.What == "checks") && strings.Contains(compact(d.A), `"unknown"`) || d.What == "state" && d.A == nil && (c.a.Apply.Exit == 1 || c.st.Do.Refresh == "only")
 		return waits && c.needs(d, (*place).awaits) || c.refuses(d, " argument") && slices.ContainsFunc(inside(c.st.Config, nil), (*place).awaits)
 	}},
 	{"a data source in a module with `depends_on`, where something changes that is not named there", func(c *comparison, d Difference) bool {
