@@ -108,10 +108,8 @@ func (im *Import) key() (bool, cty.Type) {
 	var last hcl.Traverser
 	switch e := im.To.(type) {
 	case *hclsyntax.IndexExpr:
-		if each, ok := e.Key.(*hclsyntax.ScopeTraversalExpr); ok && len(each.Traversal) == 2 && each.Traversal.RootName() == "each" {
-			if step, ok := each.Traversal[1].(hcl.TraverseAttr); ok && step.Name == "key" {
-				return true, cty.String
-			}
+		if each, ok := e.Key.(*hclsyntax.ScopeTraversalExpr); ok && each.Traversal.RootName() == "each" && isAttr(each.Traversal, "key") {
+			return true, cty.String
 		}
 		return true, cty.DynamicPseudoType
 	case *hclsyntax.ScopeTraversalExpr:

@@ -46,7 +46,7 @@ var classes = []class{
 		return c.st.Do.Refresh == "only" && (c.refused(d, "Invalid index") || strings.HasPrefix(d.Section, "output_changes") ||
 			d.Section == "outputs" && (keeps || len(theirs) > 0 && theirs[0] == nil || d.A == nil && c.needs(d, c.absent)) ||
 			d.What == "state" && strings.Contains("."+d.At, ".data.") && (d.B == nil || c.a.unmoved(d.At) && c.needs(d, (*place).repeated)) ||
-			(d.Section == "checks" || d.What == "checks") && (strings.Contains(compact(d.A), `"unknown"`) || d.B == nil) && c.needs(d, (*place).repeated))
+			d.ofChecks() && (strings.Contains(compact(d.A), `"unknown"`) || d.B == nil) && c.needs(d, (*place).repeated))
 	}},
 	{"a `moved` block to or from a resource that gets or loses `count`", func(c *comparison, d Difference) bool {
 		return (d.Section != "exits" || c.refuses(d, "Moved resource instances excluded by targeting")) && c.recounted()
@@ -84,7 +84,7 @@ var classes = []class{
 		more := func(d Difference) bool {
 			return c.about(d, slices.DeleteFunc(addressesOf(c.b), func(at string) bool { return !c.unneeded(at) }))
 		}
-		return (d.Section == "checks" || d.What == "checks") && (d.A == nil || strings.Contains(compact(d.A), "unknown")) && more(d) || (d.A == nil || d.What == "state" && (d.B == nil || c.a.unmoved(d.At)) || d.Section == "create first") && (c.unneeded(d.At) || d.What == "calls" && c.unneeded(c.subject(d))) || d.What == "plan" && d.Section != "exits" && waits(d) || strings.HasSuffix(d.Section, "result") && d.B == "unknown" && slices.ContainsFunc(addressesOf(c.b), func(a string) bool {
+		return d.ofChecks() && (d.A == nil || strings.Contains(compact(d.A), "unknown")) && more(d) || (d.A == nil || d.What == "state" && (d.B == nil || c.a.unmoved(d.At)) || d.Section == "create first") && (c.unneeded(d.At) || d.What == "calls" && c.unneeded(c.subject(d))) || d.What == "plan" && d.Section != "exits" && waits(d) || strings.HasSuffix(d.Section, "result") && d.B == "unknown" && slices.ContainsFunc(addressesOf(c.b), func(a string) bool {
 			return keyless(a) == d.At && c.unneeded(a)
 		}) || c.idle(d, func(ch any) bool {
 			at := fmt.Sprint(get(ch, "address"))
@@ -393,7 +393,7 @@ var classes = []class{
 				at := fmt.Sprint(get(ch, "address"))
 				return c.through(at) || c.forWhole(at) && does(c.b, at, "read")
 			}) || c.refused(d, "Invalid count argument", "Invalid for_each argument") && (c.readForWhole() || len(c.st.Do.Target) > 0)) ||
-			len(c.st.Do.Target) > 0 && (d.Section == "checks" || d.What == "checks") && (d.A == nil || d.A == "unknown") && (c.wholeModules(c.subject(d)) || c.forWhole(d.At)) ||
+			len(c.st.Do.Target) > 0 && d.ofChecks() && (d.A == nil || d.A == "unknown") && (c.wholeModules(c.subject(d)) || c.forWhole(d.At)) ||
 			c.refuses(d, "condition failed") && len(c.failures()) > 0 && !slices.ContainsFunc(c.failures(), func(at string) bool { return !c.about(Difference{At: at}, c.delayed(c.forWhole)) })
 	}},
 	{"outputs with `-target` of one instance", func(c *comparison, d Difference) bool {
@@ -410,7 +410,7 @@ var classes = []class{
 				return p.b.Kind == Output && strings.Contains(c.b.said(), fmt.Sprintf("in output %q:", p.b.Name)) && partly(Difference{At: p.addr()})
 			})
 		}
-		if d.Section == "checks" || d.What == "checks" {
+		if d.ofChecks() {
 			return (d.A == nil || d.A == "unknown") && partly(d)
 		}
 		keeps := d.What == "plan" && d.A == nil || d.What == "state" && compact(c.a.Before.Outputs[d.At]) == compact(c.a.After.Outputs[d.At])
@@ -425,7 +425,7 @@ var classes = []class{
 	}},
 	{"a data source that has one in `depends_on` which waits for apply", func(c *comparison, d Difference) bool {
 		waits := d.What == "plan" && (d.B == nil && does(c.a, d.At, "read") || unknowns(c.a, d.At) > unknowns(c.b, d.At)) ||
-			(d.Section == "checks" || d.What == "checks") && strings.Contains(compact(d.A), `"unknown"`) || d.What == "state" && d.A == nil && (c.a.Apply.Exit == 1 || c.st.Do.Refresh == "only")
+			d.ofChecks() && strings.Contains(compact(d.A), `"unknown"`) || d.What == "state" && d.A == nil && (c.a.Apply.Exit == 1 || c.st.Do.Refresh == "only")
 		return waits && c.needs(d, (*place).awaits) || c.refuses(d, " argument") && slices.ContainsFunc(inside(c.st.Config, nil), (*place).awaits)
 	}},
 	{"a data source in a module with `depends_on`, where something changes that is not named there", func(c *comparison, d Difference) bool {

@@ -108,18 +108,21 @@ func (c *comparison) lethe(holds func(addr string) bool) bool {
 // moved has its new address in Lethe's state.
 func (c *comparison) elsewhere(addr string) bool {
 	id := func(o *Outcome) string { return cmp.Or(o.Before.at(addr).id(), c.a.After.at(addr).id()) }
-	return c.b.missed(id(c.b)) && !c.a.missed(id(c.a)) && (!slices.Equal(c.a.lookedIn(id(c.a)), c.b.lookedIn(id(c.b))) || c.needs(Difference{At: addr}, func(p *place) bool {
+	return c.b.missed(id(c.b)) && !c.a.missed(id(c.a)) && (!slices.Equal(c.a.lookedIn(id(c.a)), c.b.lookedIn(id(c.b))) || c.throughMade(addr))
+}
+
+// throughMade is whether something depends on a provider that is configured from objects.
+func (c *comparison) throughMade(addr string) bool {
+	return c.needs(Difference{At: addr}, func(p *place) bool {
 		return p.b.Kind == Provider && p.needs(func(on *place) bool { return on.b.Kind == Resource })
-	}))
+	})
 }
 
 // asNow is whether Lethe alone did not find what is to be destroyed, since it looked for it through a provider that is
 // configured from objects as they are by now, where Terraform looked as they would be.
 func (c *comparison) asNow(addr string) bool {
 	ours, theirs := c.a.Before.at(addr).id(), c.b.Before.at(addr).id()
-	return c.st.Do.Destroy && c.a.missed(ours) && !c.b.missed(theirs) && !slices.Equal(c.a.lookedIn(ours), c.b.lookedIn(theirs)) && c.needs(Difference{At: addr}, func(p *place) bool {
-		return p.b.Kind == Provider && p.needs(func(on *place) bool { return on.b.Kind == Resource })
-	})
+	return c.st.Do.Destroy && c.a.missed(ours) && !c.b.missed(theirs) && !slices.Equal(c.a.lookedIn(ours), c.b.lookedIn(theirs)) && c.throughMade(addr)
 }
 
 // fromData is whether Lethe alone destroys an object, which was made from data that are a target.
@@ -169,14 +172,6 @@ func (c *comparison) triggered(by []string) []string {
 // updatedWithoutWords is what a plan shows of an object that is updated without a change that can be shown: a line of one
 // has a sign in the place of two of its eight spaces.
 var updatedWithoutWords = regexp.MustCompile(`(?m)^  # (\S+) will be updated in-place\n  ~ resource .*\n(?: {8}.*\n)+    \}$`)
-
-// appliedDirectly is what a command said that applied what it planned, of which there is no document.
-func (o *Outcome) appliedDirectly() string {
-	if o.PlanJSON != nil {
-		return ""
-	}
-	return o.said()
-}
 
 // absent is whether a resource has no objects.
 func (c *comparison) absent(p *place) bool {
@@ -284,9 +279,11 @@ func (c *comparison) marked() []string {
 			all = append(all, fmt.Sprint(get(ch, "address")))
 		}
 	}
-	for _, m := range updatedWithoutWords.FindAllStringSubmatch(c.b.appliedDirectly(), -1) {
-		if c.needs(Difference{At: m[1]}, func(p *place) bool { return p.addr() == keyless(m[1]) && p.hides() }) {
-			all = append(all, m[1])
+	if c.b.PlanJSON == nil { // applied directly
+		for _, m := range updatedWithoutWords.FindAllStringSubmatch(c.b.said(), -1) {
+			if c.needs(Difference{At: m[1]}, func(p *place) bool { return p.addr() == keyless(m[1]) && p.hides() }) {
+				all = append(all, m[1])
+			}
 		}
 	}
 	return all

@@ -245,6 +245,9 @@ type Difference struct {
 	A, B    any    // of Lethe and of Terraform
 }
 
+// ofChecks is whether it is about results of conditions, in a plan or in a state.
+func (d Difference) ofChecks() bool { return d.Section == "checks" || d.What == "checks" }
+
 // differences are the places in which two documents differ.
 func differences(what string, a, b map[string]any) []Difference {
 	var out []Difference

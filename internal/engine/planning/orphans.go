@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
@@ -153,31 +152,6 @@ func (x *goneObject) decide(ctx context.Context) bool {
 	x.p.outcomes.noteChange(x.d.ID, c)
 	f := x.p.run.Frame.At(x.o.Module, frame.Before)
 	return f == nil || x.p.allowed(x.d, f, c) // what is in no module instance that can be is protected by nothing
-}
-
-// lookBefore looks for what is to be ended through its provider as it was, if it was found through the provider as it will
-// be, which is configured otherwise. It may not be there where what the provider is configured from changed outside, and this
-// plan puts that back: then everything is ended through the provider as it will be.
-func (p *planner) lookBefore(ctx context.Context, o addr.Object, typ *object.Type, u declared.Use, cur object.Current) {
-	if p.req.Mode == plan.Destroy || !p.req.Refresh || !u.Declared || len(p.run.Receivers.Ephemerals(u.Decl)) > 0 {
-		return
-	}
-	after, ok := p.run.Sessions.GetIf(ctx, p.run.Bag, u, frame.After, true)
-	if !ok || after.Unknown {
-		return
-	}
-	before, ok := p.run.Sessions.Settle(ctx, p.run.Bag, u, frame.Before)
-	if !ok || before == after || before.Unknown || before.Same(after) {
-		return
-	}
-	if s, ok := p.run.Sessions.Get(ctx, &diag.Bag{}, u, frame.Before); ok {
-		t := p.run.Tools(o, s, typ)
-		t.Bag = &diag.Bag{}
-		if there, _, ok := t.Read(ctx, cur.Entry, cur.Known); ok && there != nil {
-			return
-		}
-	}
-	before.Astray.Store(true)
 }
 
 // plan destroys an object, or forgets it where the configuration or the object itself says so.

@@ -122,6 +122,31 @@ func (x *storedObject) session(ctx context.Context, u declared.Use) (*run.Sessio
 	return x.p.run.Sessions.Get(ctx, x.p.run.Bag, u, frame.After)
 }
 
+// lookBefore looks for what is to be ended through its provider as it was, if it was found through the provider as it will
+// be, which is configured otherwise. It may not be there where what the provider is configured from changed outside, and this
+// plan puts that back: then everything is ended through the provider as it will be.
+func (p *planner) lookBefore(ctx context.Context, o addr.Object, typ *object.Type, u declared.Use, cur object.Current) {
+	if p.req.Mode == plan.Destroy || !p.req.Refresh || !u.Declared || len(p.run.Receivers.Ephemerals(u.Decl)) > 0 {
+		return
+	}
+	after, ok := p.run.Sessions.GetIf(ctx, p.run.Bag, u, frame.After, true)
+	if !ok || after.Unknown {
+		return
+	}
+	before, ok := p.run.Sessions.Settle(ctx, p.run.Bag, u, frame.Before)
+	if !ok || before == after || before.Unknown || before.Astray.Load() || before.Same(after) {
+		return
+	}
+	if s, ok := p.run.Sessions.Get(ctx, &diag.Bag{}, u, frame.Before); ok {
+		t := p.run.Tools(o, s, typ)
+		t.Bag = &diag.Bag{}
+		if there, _, ok := t.Read(ctx, cur.Entry, cur.Known); ok && there != nil {
+			return
+		}
+	}
+	before.Astray.Store(true)
+}
+
 // warnUnread says once for a session that nothing is read through it.
 func (x *storedObject) warnUnread(s *run.Session, u declared.Use) {
 	if !s.FirstWarning() {

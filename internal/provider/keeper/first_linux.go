@@ -24,12 +24,12 @@ func First(args, env []string) (code int, first bool) {
 	if os.Getpid() != 1 || subprocess.Getenv(env, Variable) == "off" {
 		return 0, false
 	}
-	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	path, err := program()
 	if err != nil {
 		return 0, false
 	}
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	// In a group of its own the engine gets each signal once, from here or, in the foreground, from the terminal.
 	group, err := unix.IoctlGetInt(syscall.Stdin, unix.TIOCGPGRP)
 	foreground := err == nil && group == unix.Getpgrp()
