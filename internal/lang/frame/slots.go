@@ -108,7 +108,9 @@ func (s *scope) instance(f *Frame, d *program.Def, k addr.Key) cty.Value {
 func (s *scope) owned(f *Frame, d *program.Def, v cty.Value) cty.Value {
 	if d.Res.Mode == addr.Ephemeral {
 		s.Marked = true
-		f.w.names.Learn(v.Type(), f.w.p.Schema(f.n.Decl(d.Index)).Type())
+		if s := f.w.p.Schema(f.n.Decl(d.Index)); s != nil { // else Bind reported that there is none
+			f.w.names.Learn(v.Type(), s.Type())
+		}
 	}
 	return markOwn(f, d, v)
 }
