@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime"
 	"slices"
 	"syscall"
 
@@ -81,6 +82,8 @@ func Main(late Lates) error {
 	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
 	subprocess.Hide()
 	subprocess.Lock()
+	// A call is a few wake-ups and little work: on one processor none of them wakes another thread.
+	runtime.GOMAXPROCS(1)
 	file := os.NewFile(socket, "engine")
 	c, err := net.FileConn(file)
 	if err != nil {
