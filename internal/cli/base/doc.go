@@ -117,11 +117,13 @@ type Call struct {
 	Secrets  *secret.Set
 	UI       *Screen
 	Stops    Stops
-	Log      func(string)   // takes a sentence about what is done, for the log; nil: nothing is logged
-	Heard    func(string)   // gets each line of the log as well; nil: nothing listens
-	Leaving  func()         // is called before the program ends at once, to say what is left; may be nil
-	Work     *engine.Engine // what is under way; nil before there is any
-	Keeps    *keeper.Keeper // what keeps providers; nil: nothing does
+	Log      func(string) // takes a sentence about what is done, for the log; nil: nothing is logged
+	Heard    func(string) // gets each line of the log as well; nil: nothing listens
+
+	// Interrupts, which may come at any time, look at these.
+	Work    atomic.Pointer[engine.Engine] // what is under way; nil before there is any
+	Keeps   atomic.Pointer[keeper.Keeper] // what keeps providers; nil: nothing does
+	leaving atomic.Pointer[func()]        // of AtOnce
 
 	ends []func()
 }

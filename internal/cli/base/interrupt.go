@@ -101,8 +101,8 @@ func (c *Call) EndBy(moment time.Time, grace time.Duration) {
 // tooLong notes what is under way when the command has taken as long as it may, and says that it is being ended.
 func (c *Call) tooLong() {
 	var names []string
-	if c.Work != nil {
-		changes, _ := c.Work.Unfinished()
+	if work := c.Work.Load(); work != nil {
+		changes, _ := work.Unfinished()
 		for _, o := range changes {
 			names = append(names, o.String())
 		}
@@ -132,7 +132,8 @@ func (c *Call) CutShort() bool {
 // interrupted is what is to be said of a command that failed because of an interrupt; one that came
 // too late to keep anything from being done is no reason.
 func (c *Call) interrupted() (diag.Diagnostic, bool) {
-	walked := c.Work != nil && c.Work.Walked()
+	work := c.Work.Load()
+	walked := work != nil && work.Walked()
 	if c.Stops.Begin.Err() == nil || !c.Stops.cut.Load() && (walked || !c.Command.Stream) {
 		return diag.Diagnostic{}, false
 	}
@@ -142,6 +143,9 @@ func (c *Call) interrupted() (diag.Diagnostic, bool) {
 	return diag.Errorf("Interrupted", "An interrupt ended this before everything was done. Nothing that was done is lost: run the command again for the rest."), true
 }
 
+// AtOnce has something done before an interrupt ends the program at once, to say what is left.
+func (c *Call) AtOnce(do func()) { c.leaving.Store(&do) }
+
 // vanish ends the program, at once but for a time in which the keeper closes what is open, and names what that leaves
 // behind.
 func (c *Call) vanish(limit time.Duration) {
@@ -150,15 +154,16 @@ func (c *Call) vanish(limit time.Duration) {
 }
 
 func (c *Call) leftBehind(limit time.Duration) {
-	if c.Leaving != nil {
-		c.Leaving()
+	if leaving := c.leaving.Load(); leaving != nil {
+		(*leaving)()
 	}
-	if c.Work == nil {
+	work := c.Work.Load()
+	if work == nil {
 		return
 	}
-	changes, leases := c.Work.Unfinished()
-	if c.Keeps != nil {
-		if open, ok := c.Keeps.Part(limit); ok {
+	changes, leases := work.Unfinished()
+	if keeps := c.Keeps.Load(); keeps != nil {
+		if open, ok := keeps.Part(limit); ok {
 			leases = slices.DeleteFunc(leases, func(l lease.Left) bool { return !slices.Contains(open, l.Object.String()) })
 		}
 	}

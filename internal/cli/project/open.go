@@ -60,7 +60,7 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 	p.Pool = p.newPool()
 	c.AtEnd(func() { _ = p.Pool.Close() })
 	p.Engine = p.newEngine()
-	c.Work = p.Engine
+	c.Work.Store(p.Engine)
 	return p, true
 }
 
@@ -183,7 +183,7 @@ func (p *Project) start(ctx context.Context, program launch.Program, log func(le
 	if !p.Call.Command.Makes && !p.opens() {
 		return launch.Start(ctx, program, log)
 	}
-	return p.Call.Keeps.Start(ctx, program, log)
+	return p.Call.Keeps.Load().Start(ctx, program, log)
 }
 
 // opens reports whether there is an ephemeral resource in the configuration.
@@ -238,8 +238,9 @@ func (p *Project) newPool() *provider.Pool {
 		processes.Called = p.log.called
 	}
 	if p.Call.Keeper != nil && keeper.Supported && p.Call.Getenv(keeper.Variable) != "off" {
-		p.Call.Keeps = keeper.New(keeper.Options{Spawn: p.Call.Keeper, Secrets: p.Call.Secrets, Lost: p.keeperLost})
-		processes.Through, processes.Over = p.start, p.Call.Keeps.Close
+		keeps := keeper.New(keeper.Options{Spawn: p.Call.Keeper, Secrets: p.Call.Secrets, Lost: p.keeperLost})
+		p.Call.Keeps.Store(keeps)
+		processes.Through, processes.Over = p.start, keeps.Close
 	}
 	pool := provider.NewPool(processes)
 	pool.Builtin(addr.Builtin("terraform"), terraform.New(func(ctx context.Context, object, backend, workspace string, config cty.Value) (map[string]cty.Value, provider.Diags) {

@@ -104,8 +104,8 @@ func (p *Project) LockPart(ctx context.Context, name, operation string, part wor
 	}
 	req := p.LockRequest(operation)
 	req.Store, req.Name, req.Written, req.Part = st.Store, name, st.Written, part
-	if p.Call.Keeps != nil {
-		req.Keeper = p.Call.Keeps
+	if keeps := p.Call.Keeps.Load(); keeps != nil {
+		req.Keeper = keeps
 	}
 	ws, ok := workspace.Lock(ctx, env, req)
 	if ok {

@@ -56,7 +56,8 @@ func cleanup(ctx context.Context, c *base.Call, f *flags) int {
 	}
 	c.UI.Diagnostics(c.Bag.List())
 	c.Bag.Clear()
-	s.Reporter, c.Leaving = reporter(p, f), s.Abandon
+	s.Reporter = reporter(p, f)
+	c.AtOnce(s.Abandon)
 	if !s.CleanUp(ctx, kept) || c.CutShort() {
 		return c.UI.Fail()
 	}

@@ -98,7 +98,8 @@ func run(ctx context.Context, c *base.Call, f *flags) int {
 	c.UI.Diagnostics(c.Bag.List())
 	c.Bag.Clear()
 	collected := &collector{Reporter: reporter(p, f)}
-	s.Reporter, c.Leaving = collected, s.Abandon
+	s.Reporter = collected
+	c.AtOnce(s.Abandon)
 	sum := s.Run(ctx)
 	if f.junit != "" {
 		var b bytes.Buffer
