@@ -180,7 +180,7 @@ func (m *migration) migrate(ctx context.Context, configured bool) bool {
 		d.Env.Bag.Add(diag.Errorf("Backend configuration changed", "A change in the backend configuration has been detected, which may require migrating existing state.\n\nIf you wish to attempt automatic migration of the state, use \"lethe init -migrate-state\".\nIf you wish to store the current configuration with no changes to the state, use \"lethe init -reconfigure\"."))
 		return false
 	}
-	from, ok1 := d.open(ctx, was)
+	from, ok1 := d.former(ctx, was)
 	to, ok2 := d.open(ctx, next)
 	if !ok1 || !ok2 {
 		return false

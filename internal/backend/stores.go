@@ -17,6 +17,36 @@ import (
 
 // open opens a store.
 func (d *Directory) open(ctx context.Context, s settings) (store.Store, bool) {
+	st, ok := d.unsealed(ctx, s)
+	if !ok {
+		return nil, false
+	}
+	return d.sealed(st)
+}
+
+// former opens a store that states are moved out of. Those in one that cannot keep encrypted states are of before there was
+// encryption: then the configuration must take such states.
+func (d *Directory) former(ctx context.Context, s settings) (store.Store, bool) {
+	st, ok := d.unsealed(ctx, s)
+	if !ok {
+		return nil, false
+	}
+	e, ok := d.Encryption()
+	if !ok {
+		return nil, false
+	}
+	if _, plain := store.As[store.Plain](st); !plain || !e.State.Encrypts() {
+		return d.sealed(st)
+	}
+	if _, _, err := e.State.Open(ctx, []byte("{}")); err != nil {
+		d.Env.Bag.Add(problem(err, "Failed to load state", "The state in the previous backend cannot be read: %s."))
+		return nil, false
+	}
+	return st, true
+}
+
+// unsealed opens a store without regard to encryption.
+func (d *Directory) unsealed(ctx context.Context, s settings) (store.Store, bool) {
 	st, err := s.driver.Open(ctx, d.storeSettings(s.driver.Schema, s.config, backendSettings(s.driver)))
 	if err != nil {
 		for _, problem := range notOpened(err, "in the block of the backend, or with `lethe init -backend-config`") {
@@ -24,7 +54,7 @@ func (d *Directory) open(ctx context.Context, s settings) (store.Store, bool) {
 		}
 		return nil, false
 	}
-	return d.sealed(st)
+	return st, true
 }
 
 // notOpened is why a store cannot be opened. to says where its settings can be set.

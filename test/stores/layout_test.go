@@ -70,6 +70,7 @@ func TestLayouts(t *testing.T) {
 	})
 	t.Run("history", func(t *testing.T) { testRowHistory(t, newDirectory(t, ours, rowsPlace(port, "history")), port) })
 	t.Run("moving", func(t *testing.T) { testMoving(t, ours, rowsPlace(port, "moving")) })
+	t.Run("encrypting", func(t *testing.T) { testEncrypting(t, newDirectory(t, ours, rowsPlace(port, "encrypting")), port) })
 	t.Run("refused", func(t *testing.T) { testWrongLayout(t, ours, rowsPlace(port, "refused")) })
 }
 
@@ -167,6 +168,34 @@ func testMoving(t *testing.T, ours string, p place) {
 		if out := l.run(0, "state", "pull"); out != pulled {
 			t.Errorf("moved is\n%s\nand was\n%s", out, pulled)
 		}
+	}
+}
+
+// testEncrypting: a state in rows becomes an encrypted document in one step, where the configuration takes what is not
+// encrypted, and goes back likewise.
+func testEncrypting(t *testing.T, l *directory, port string) {
+	rows := rowsPlace(port, "encrypting")
+	l.run(0, "apply", "-auto-approve", "-var", "v=canary-4711")
+	pulled := l.run(0, "state", "pull")
+	encryption := func(block string) string {
+		return "terraform {\n  encryption {\n    key_provider \"pbkdf2\" \"k\" {\n      passphrase = \"correct horse battery staple\"\n    }\n    method \"aes_gcm\" \"m\" {\n      keys = key_provider.pbkdf2.k\n    }\n    method \"unencrypted\" \"u\" {}\n    state {\n      " + block + "\n    }\n  }\n}\n"
+	}
+	l.configure(config + rows.inDocument().backend + encryption("method = method.aes_gcm.m"))
+	if out := l.run(1, "init", "-migrate-state", "-force-copy"); !strings.Contains(out, "fallback") || strings.Contains(out, "layout") {
+		t.Errorf("without a fallback: %s", out)
+	}
+	l.configure(config + rows.inDocument().backend + encryption("method = method.aes_gcm.m\n      fallback {\n        method = method.unencrypted.u\n      }"))
+	l.run(0, "init", "-migrate-state", "-force-copy")
+	if out := l.run(0, "state", "pull"); out != pulled {
+		t.Errorf("encrypted is\n%s\nand was\n%s", out, pulled)
+	}
+	if out := query(t, port, `SELECT data FROM encrypting.states`); strings.Contains(out, "canary-4711") || !strings.Contains(out, "encrypted_data") {
+		t.Errorf("there is %s", out)
+	}
+	l.configure(config + rows.backend + encryption("method = method.unencrypted.u\n      fallback {\n        method = method.aes_gcm.m\n      }"))
+	l.run(0, "init", "-migrate-state", "-force-copy")
+	if out := l.run(0, "state", "pull"); out != pulled {
+		t.Errorf("in rows again is\n%s\nand was\n%s", out, pulled)
 	}
 }
 

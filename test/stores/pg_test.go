@@ -52,6 +52,7 @@ func TestPostgres(t *testing.T) {
 			t.Run("connection of the lock", func(t *testing.T) { testLostLock(t, port, layout) })
 		})
 	}
+	t.Run("skipped", func(t *testing.T) { testSkipped(t, port) })
 	t.Run("members", func(t *testing.T) {
 		storetest.RunMembers(t, func(t *testing.T) func() store.Store {
 			n++
@@ -60,17 +61,57 @@ func TestPostgres(t *testing.T) {
 	})
 }
 
-// opener opens the store with a schema of its own.
-func opener(t *testing.T, port, schema, layout string) func() store.Store {
+// opener opens the store with a schema of its own, and settings that are true.
+func opener(t *testing.T, port, schema, layout string, flags ...string) func() store.Store {
 	return func() store.Store {
-		config, err := pgstore.Driver.Schema.Coerce(cty.ObjectVal(map[string]cty.Value{
+		settings := map[string]cty.Value{
 			"conn_str":    cty.StringVal("postgres://postgres:canary@127.0.0.1:" + port + "/postgres?sslmode=disable"),
 			"schema_name": cty.StringVal(schema), "layout": cty.StringVal(layout),
-		}))
+		}
+		for _, name := range flags {
+			settings[name] = cty.True
+		}
+		config, err := pgstore.Driver.Schema.Coerce(cty.ObjectVal(settings))
 		check(t, err)
 		st, err := pgstore.Driver.Open(ctx, store.Settings{Config: config, Getenv: os.Getenv})
 		check(t, err)
 		return st
+	}
+}
+
+// testSkipped: where something is missing that is not to be made, the error says which setting that is; where it is
+// there, nothing is missed.
+func testSkipped(t *testing.T, port string) {
+	for _, layout := range []string{"document", "rows"} {
+		for _, c := range []struct{ skip, there, want string }{
+			{"skip_schema_creation", "", "skip_schema_creation"},
+			{"skip_schema_creation", "schema", ""},
+			{"skip_table_creation", "", "skip_table_creation"},
+			{"skip_table_creation", "schema", "skip_table_creation"},
+			{"skip_table_creation", "all", ""},
+			{"skip_index_creation", "", ""},
+			{"skip_index_creation", "all", ""},
+		} {
+			schema := "skipped " + layout + " " + c.skip + " " + c.there
+			switch c.there {
+			case "schema":
+				query(t, port, `CREATE SCHEMA "`+schema+`"`)
+			case "all":
+				_, err := opener(t, port, schema, layout)().Put(ctx, "w", []byte("1"), "")
+				check(t, err)
+			}
+			_, err := opener(t, port, schema, layout, c.skip)().List(ctx)
+			if (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), `"`+c.want+`" keeps it from being made`) || strings.Contains(err.Error(), "cannot be made")) {
+				t.Errorf("%s: %v", schema, err)
+			}
+		}
+	}
+	document := opener(t, port, "skipped journal", "document")()
+	_, err := document.List(ctx)
+	check(t, err)
+	without, _ := store.As[store.Journaler](opener(t, port, "skipped journal", "document", "journal", "skip_table_creation")())
+	if _, err := without.Lost(ctx, "w"); err == nil || !strings.Contains(err.Error(), "skip_table_creation") {
+		t.Errorf("the table of journals: %v", err)
 	}
 }
 

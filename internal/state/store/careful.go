@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"time"
 )
 
@@ -54,6 +55,9 @@ func (c *careful) Unwrap() Store { return c.Remote }
 
 // longestUnlock is how long giving a lock back may take, attempts included.
 const longestUnlock = time.Minute
+
+// longestGiveUp is how long the same may take where it is not known whether there is a lock.
+const longestGiveUp = 10 * time.Second
 
 // Get implements Store.
 func (c *careful) Get(ctx context.Context, workspace string) (data []byte, v Version, err error) {
@@ -108,10 +112,15 @@ func (c *careful) Put(ctx context.Context, workspace string, data []byte, prev V
 // Lock implements Store.
 func (c *careful) Lock(ctx context.Context, workspace string, who LockInfo) (func(context.Context) error, error) {
 	var unlock func(context.Context) error
+	sent := false
 	err := c.tries.Do(ctx, func() (err error) {
 		unlock, err = c.Remote.Lock(ctx, workspace, who)
+		sent = sent || unanswered(err) && !undialed(err)
 		return err
 	})
+	if err != nil && sent && unanswered(err) {
+		return nil, c.giveUp(ctx, workspace, who.ID, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -120,6 +129,23 @@ func (c *careful) Lock(ctx context.Context, workspace string, who LockInfo) (fun
 		defer cancel()
 		return c.settle(ctx, func() error { return unlock(ctx) })
 	}, nil
+}
+
+// giveUp is the error of a lock for which no request got an answer, or whose user did not wait for one. One of them may
+// have taken it, and then nobody would give it back.
+func (c *careful) giveUp(ctx context.Context, workspace, id string, err error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestGiveUp)
+	defer cancel()
+	if unanswered(c.Remote.Break(ctx, workspace, id)) {
+		return fmt.Errorf("whether the lock was taken is not known (its ID is %s): %w", id, err)
+	}
+	return err
+}
+
+// undialed reports whether a request was not made, since there was no connection.
+func undialed(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
 }
 
 // Join implements Divisible, where the store within does.

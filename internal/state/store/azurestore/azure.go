@@ -10,6 +10,7 @@ package azurestore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/md5"
 	"encoding/base64"
@@ -235,7 +236,7 @@ func answered(err error) error {
 	}
 	var refused *azcore.ResponseError
 	if errors.As(err, &refused) {
-		err = fmt.Errorf("the storage account answers %d %s", refused.StatusCode, refused.ErrorCode)
+		err = fmt.Errorf("the storage account answers %d %s", refused.StatusCode, cmp.Or(refused.ErrorCode, http.StatusText(refused.StatusCode)))
 		if refused.StatusCode < 500 && refused.StatusCode != http.StatusTooManyRequests {
 			return err
 		}

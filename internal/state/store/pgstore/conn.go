@@ -32,6 +32,7 @@ func (r *remote) use(ctx context.Context, do func(*pgconn.PgConn) error) error {
 		if err = r.create(ctx, r.conn); err == nil {
 			err = do(r.conn)
 		}
+		err = r.skipped(err)
 	}
 	return err
 }
@@ -43,6 +44,17 @@ func (r *remote) connect(ctx context.Context) (*pgconn.PgConn, error) {
 
 // missing reports whether there is no such table, column or schema.
 func missing(err error) bool { return code(err, "42P01", "42703", "3F000") }
+
+// skipped says of what is missing why it was not made.
+func (r *remote) skipped(err error) error {
+	switch {
+	case r.o.SkipSchema && code(err, "3F000"):
+		return fmt.Errorf("the schema %q does not exist, and \"skip_schema_creation\" keeps it from being made: make it, or leave that setting out: %w", r.o.Schema, err)
+	case r.o.SkipTable && code(err, "42P01"):
+		return fmt.Errorf("a table does not exist, and \"skip_table_creation\" keeps it from being made: leave that setting out once, for a role that may make tables in the schema %q: %w", r.o.Schema, err)
+	}
+	return err
+}
 
 // create makes what is missing. Two that do so at once can fail although each says "if not exists".
 func (r *remote) create(ctx context.Context, conn *pgconn.PgConn) error {
@@ -72,6 +84,9 @@ func (r *remote) create(ctx context.Context, conn *pgconn.PgConn) error {
 			}
 		}
 		err = answered(err)
+		if missing(err) {
+			return err
+		}
 		if err != nil {
 			return fmt.Errorf("the table for states cannot be made: %w", err)
 		}

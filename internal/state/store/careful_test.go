@@ -1,0 +1,79 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/state/store"
+)
+
+// deaf is a store whose answers about locks do not arrive.
+type deaf struct {
+	store.Remote
+	err    error // of each request for a lock, after it was carried out
+	before func()
+	breaks error // of a request to break one; nil: it is answered
+	asked  int   // to break one
+}
+
+func (d *deaf) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
+	d.before()
+	_, _ = d.Remote.Lock(ctx, workspace, who)
+	return nil, &store.UnansweredError{Err: d.err}
+}
+
+func (d *deaf) Break(ctx context.Context, workspace, id string) error {
+	d.asked++
+	if d.breaks != nil {
+		return d.breaks
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return d.Remote.Break(ctx, workspace, id)
+}
+
+// TestLockUnheard: a lock that may have been taken by a request without an answer is given back by who gives up, or its ID
+// is said.
+func TestLockUnheard(t *testing.T) {
+	lost, refused := errors.New("connection reset"), &net.OpError{Op: "dial", Err: errors.New("connection refused")}
+	for name, c := range map[string]struct {
+		err, breaks error
+		interrupted bool
+		asked       int
+		left        bool
+	}{
+		"no answer":           {err: lost, asked: 1},
+		"interrupted":         {err: lost, interrupted: true, asked: 1},
+		"no answer to either": {err: lost, breaks: &store.UnansweredError{Err: lost}, asked: 1, left: true},
+		"no connection":       {err: refused, left: true}, // it is there for the sake of the test alone
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			m := &store.Memory{}
+			d := &deaf{Remote: m, err: c.err, breaks: c.breaks, before: func() {
+				if c.interrupted {
+					cancel()
+				}
+			}}
+			st := store.Careful(d, store.Tries{Again: 2, Shortest: time.Millisecond, Longest: time.Millisecond})
+			who := store.NewLockInfo("apply", "1")
+			_, err := st.Lock(ctx, store.Default, who)
+			if !errors.Is(err, c.err) || d.asked != c.asked {
+				t.Errorf("asked %d times to give it back: %v", d.asked, err)
+			}
+			if said := strings.Contains(err.Error(), who.ID); said != (c.breaks != nil) {
+				t.Errorf("the error says the ID: %t: %v", said, err)
+			}
+			_, err = m.Lock(t.Context(), store.Default, store.NewLockInfo("plan", "1"))
+			if (err != nil) != c.left {
+				t.Errorf("the next one: %v", err)
+			}
+		})
+	}
+}
