@@ -244,7 +244,7 @@ func check(src []byte, lex lexer, l limits.Limits) Problem {
 			kind = Comment
 		}
 		if kind != None {
-			return Problem{kind, at}
+			return Problem{kind, min(at, len(src))}
 		}
 	}
 	return Problem{}
