@@ -83,8 +83,9 @@ complete -c PROGRAM -f -a '(__PROGRAM_complete)'
 	"powershell": `Register-ArgumentCompleter -Native -CommandName PROGRAM -ScriptBlock {
     param($word, $ast, $position)
     $line = $ast.ToString()
-    if ($line.Length -lt $position) { $line = $line.PadRight($position) }
-    $env:COMP_LINE = $line.Substring(0, $position)
+    $length = $position - $ast.Extent.StartOffset
+    if ($line.Length -lt $length) { $line = $line.PadRight($length) }
+    $env:COMP_LINE = $line.Substring(0, $length)
     $env:COMP_POINT = ''
     $before = if ("$word" -match '^-[^=]*=') { $Matches[0] } else { '' }
     try {
@@ -92,7 +93,7 @@ complete -c PROGRAM -f -a '(__PROGRAM_complete)'
             [System.Management.Automation.CompletionResult]::new($before + $_, $_, 'ParameterValue', $_)
         }
     } finally {
-        Remove-Item Env:COMP_LINE, Env:COMP_POINT -ErrorAction SilentlyContinue
+        Remove-Item 'Env:COMP_LINE', 'Env:COMP_POINT' -ErrorAction SilentlyContinue
     }
 }
 `,
