@@ -211,6 +211,9 @@ func (m *migration) migrate(ctx context.Context, configured bool) bool {
 		return m.copySelected(ctx, from, to, names)
 	}
 	for _, name := range names {
+		if sameFile(from, to, name) {
+			continue // it is there already
+		}
 		target, ok := d.renamed(ctx, name, to, next, req)
 		if !ok || !m.copyState(ctx, way{from, to, name, target}, !configured) {
 			return false
@@ -291,6 +294,9 @@ func (m *migration) copyState(ctx context.Context, w way, moves bool) (ok bool) 
 		m.left = append(m.left, left{local, source, w.source})
 	} else {
 		defer source.Unlock()
+	}
+	if !source.Stored() {
+		return true // what a killed run recorded came to nothing
 	}
 	lock.Store, lock.Name, lock.Operation, lock.Replaces = w.to, w.target, "migration destination state", true
 	target, ok := workspace.Lock(ctx, d.Env, lock)

@@ -102,9 +102,13 @@ func (d *Directory) adopt(s settings, written bool) {
 	}
 }
 
-// filled lists the workspaces of a store that have a state, if any of these holds something.
+// filled lists the workspaces of a store that have a state, or what a killed run recorded of one, if any of these holds
+// something. A store does not list the workspace whose first run was killed: it is the selected one.
 func (d *Directory) filled(ctx context.Context, st store.Store) ([]string, bool) {
 	all, err := st.List(ctx)
+	if name := d.Env.Selected(); err == nil && !slices.Contains(all, name) && store.CheckName(name) == nil && !store.Single(ctx, st) {
+		all = append(all, name)
+	}
 	var names []string
 	holds := false
 	for _, name := range all {
@@ -112,9 +116,17 @@ func (d *Directory) filled(ctx context.Context, st store.Store) ([]string, bool)
 		if data, _, err = st.Get(ctx, name); err != nil {
 			break
 		}
-		if len(data) > 0 {
+		unfinished := false
+		if len(data) == 0 || !holdsAnything(data) {
+			if unfinished, err = workspace.Unfinished(ctx, d.Env, st, name); err != nil {
+				break
+			}
+			holds = holds || unfinished
+		} else {
+			holds = true
+		}
+		if len(data) > 0 || unfinished {
 			names = append(names, name)
-			holds = holds || holdsAnything(data)
 		}
 	}
 	if err != nil {
@@ -133,17 +145,23 @@ func holdsAnything(data []byte) bool {
 }
 
 // sameFiles reports whether two stores keep their states in the same files.
-func sameFiles(a, b store.Store) bool {
+func sameFiles(a, b store.Store) bool { return sameFile(a, b, store.Default) && sameFile(a, b, "w") }
+
+// sameFile is sameFiles for one workspace: those of two directories may share the files of all but the default one.
+func sameFile(a, b store.Store, workspace string) bool {
 	x, ok1 := store.As[store.Filer](a)
 	y, ok2 := store.As[store.Filer](b)
-	return ok1 && ok2 && x.File(store.Default) == y.File(store.Default) && x.File("w") == y.File("w")
+	return ok1 && ok2 && x.File(workspace) == y.File(workspace)
 }
 
-// moved says from where to where the state has to go.
+// moved says from where to where the state has to go. What is wrong with either place is for init to say.
 func (d *Directory) moved(was, next settings) string {
-	from, ok1 := d.open(context.Background(), was)
-	to, ok2 := d.open(context.Background(), next)
-	if !ok1 || !ok2 {
+	open := func(s settings) (store.Store, error) {
+		return s.driver.Open(context.Background(), d.storeSettings(s.driver.Schema, s.config, backendSettings(s.driver)))
+	}
+	from, err1 := open(was)
+	to, err2 := open(next)
+	if err1 != nil || err2 != nil {
 		return "Changes to backend configurations require reinitialization."
 	}
 	name := d.Env.Selected()

@@ -153,6 +153,20 @@ func Begun(ctx context.Context, env *Env, st store.Store, name string) bool {
 	if err != nil || len(data) > 0 {
 		return true
 	}
+	return recorded(env, st, name)
+}
+
+// recorded reports whether there is a file here with the journal of a workspace.
+func recorded(env *Env, st store.Store, name string) bool {
 	r, err := journal.Recover(env.FS, journalFile(env, st, name), &state.Snapshot{}, sealing(st))
 	return err != nil || r != nil
+}
+
+// Unfinished reports whether a run left something that the state of a workspace does not have yet, here or in the store.
+func Unfinished(ctx context.Context, env *Env, st store.Store, name string) (bool, error) {
+	if recorded(env, st, name) {
+		return true, nil
+	}
+	left, err := store.LostJournals(ctx, st, name)
+	return len(left) > 0, err
 }

@@ -80,6 +80,18 @@ func TestS3(t *testing.T) {
 	}
 }
 
+// TestS3NoLock: where there is no kind of lock, none is broken.
+func TestS3NoLock(t *testing.T) {
+	st := s3Opener(t, s3Settings(startS3(t, plain), nil))()
+	unlock, err := st.Lock(ctx, store.Default, store.NewLockInfo("o", "1"))
+	check(t, err)
+	check(t, unlock(ctx))
+	b, _ := store.As[store.Breaker](st)
+	if err := b.Break(ctx, store.Default, "another"); err == nil || !strings.Contains(err.Error(), "use_lockfile") {
+		t.Errorf("broken is a lock that there is not: %v", err)
+	}
+}
+
 // withTable puts a table of DynamoDB before a service: the requests that the store makes, and no more.
 func withTable(next http.Handler) http.Handler {
 	table := &table{items: map[string]map[string]string{}}

@@ -39,6 +39,9 @@ func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo)
 	}
 	who.Path = r.id(workspace)
 	all := r.lockers()
+	if len(all) == 0 {
+		return func(context.Context) error { return nil }, nil
+	}
 	for i, l := range all {
 		taken, held, err := l.take(ctx, workspace, who.Marshal())
 		if err == nil && !taken {
@@ -72,7 +75,7 @@ func (r *remote) Break(ctx context.Context, workspace, id string) error {
 	}
 	all := r.lockers()
 	if len(all) == 0 {
-		return nil
+		return &store.LockError{Err: errors.New(`the state has no lock: neither "use_lockfile" nor "dynamodb_table" is set`)}
 	}
 	broken := false
 	for _, l := range all {
