@@ -124,6 +124,11 @@ func (x *execution) variant(r *Run, tree *config.Tree) *variant {
 		v.text = ""
 	}
 	wanted := maps.Clone(x.asserted)
+	for name, d := range x.file.Declared { // their rules are checked, whether anything uses them or not
+		if _, given := x.given()[name]; given || d.Default != cty.NilVal {
+			wanted[name] = true
+		}
+	}
 	for _, p := range v.providers {
 		note(wanted, testfile.ProviderRefs(p))
 	}

@@ -43,11 +43,15 @@ func cleanup(ctx context.Context, c *base.Call, f *flags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
+	but := ""
 	if f.repair {
+		if slices.ContainsFunc(kept, func(k suite.Kept) bool { return !k.Failed }) {
+			but = ", but for what skip_cleanup keeps"
+		}
 		kept = slices.DeleteFunc(kept, func(k suite.Kept) bool { return !k.Failed })
 	}
 	if len(kept) == 0 {
-		c.UI.Line("Nothing is left of earlier tests.")
+		c.UI.Line("Nothing is left of earlier tests" + but + ".")
 		return c.UI.Done(base.ExitOK)
 	}
 	s, ok := prepare(ctx, p, f)
@@ -61,6 +65,6 @@ func cleanup(ctx context.Context, c *base.Call, f *flags) int {
 	if !s.CleanUp(ctx, kept) || c.CutShort() {
 		return c.UI.Fail()
 	}
-	c.UI.Line("What earlier tests left is destroyed.")
+	c.UI.Line("What earlier tests left is destroyed" + but + ".")
 	return c.UI.Done(base.ExitOK)
 }

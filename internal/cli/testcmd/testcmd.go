@@ -111,7 +111,8 @@ func run(ctx context.Context, c *base.Call, f *flags) int {
 			c.Bag.Add(unwritten(f.junit, err))
 		}
 	}
-	if c.CutShort() || sum.Status > suite.Pass {
+	undone := sum.Skipped > 0 || sum.Status == suite.Error // an interrupt while tearing down ends nothing else
+	if undone && c.CutShort() || sum.Status > suite.Pass {
 		return c.UI.Fail()
 	}
 	return c.UI.Done(base.ExitOK)

@@ -126,8 +126,8 @@ func (r *reader) override(b *hcl.Block, into []*Override) []*Override {
 	}
 	target, err := addr.ParseTarget(ref.Text)
 	if err != nil || target.Mode != o.Mode {
-		what := map[addr.Mode]string{0: "module", addr.Managed: "resource", addr.Data: "data source", addr.Ephemeral: "ephemeral resource"}[o.Mode]
-		r.Bag.Add(diag.Errorf("Invalid override target", "A block of type %q is about a %s, and %s is none.", b.Type, what, ref.Text).At(ref.Range))
+		what := map[addr.Mode]string{0: "a module", addr.Managed: "a resource", addr.Data: "a data source", addr.Ephemeral: "an ephemeral resource"}[o.Mode]
+		r.Bag.Add(diag.Errorf("Invalid override target", "A block of type %q is about %s, and %s is none.", b.Type, what, ref.Text).At(ref.Range))
 		return into
 	}
 	o.Target, o.At = target, content.Attributes["target"].Range

@@ -132,8 +132,8 @@ func (s *Env) WithValuesAbout(d diag.Diagnostic, e hclsyntax.Expression, ctx *hc
 	return d
 }
 
-// WithSides adds to a diagnostic about a comparison what its two sides are, where they are more than a reference or a
-// constant; text gives the source at a place.
+// WithSides adds to a diagnostic about a comparison where its two sides differ, and what they are, where they are more than
+// a reference or a constant; text gives the source at a place.
 func (s *Env) WithSides(d diag.Diagnostic, e hclsyntax.Expression, ctx *hcl.EvalContext, text func(hcl.Range) string) diag.Diagnostic {
 	for {
 		p, inside := e.(*hclsyntax.ParenthesesExpr)
@@ -148,6 +148,13 @@ func (s *Env) WithSides(d diag.Diagnostic, e hclsyntax.Expression, ctx *hcl.Eval
 	}
 	c := &collector{s: s, ctx: ctx}
 	failed, broken := s.Failed, s.Broken
+	if b.Op == hclsyntax.OpEqual {
+		of, with := b.LHS, b.RHS
+		if _, constant := Constant(of); constant {
+			of, with = with, of
+		}
+		d.Values = append(slices.Clip(d.Values), differences(s.EvalIn(of, ctx), s.EvalIn(with, ctx), text(of.Range()))...)
+	}
 	for _, side := range []hclsyntax.Expression{b.LHS, b.RHS} {
 		_, constant := Constant(side)
 		_, ref := side.(*Ref)
