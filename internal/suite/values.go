@@ -15,8 +15,8 @@ import (
 )
 
 // values are what a run gives to the variables of its module. What the run says goes before what the file says, and that
-// before the command line, which goes before the defaults of its variable blocks. Values of the file may use those of the command line, values of the run all of these, and
-// both the outputs of earlier runs.
+// before the command line, which goes before the defaults of its variable blocks. Values of the file may use those of the
+// command line, values of the run all of these, and both the outputs of earlier runs.
 func (x *execution) values(r *Run, m *config.Module, bag *diag.Bag) (map[string]frame.Given, bool) {
 	given := maps.Clone(x.given())
 	if given == nil {
