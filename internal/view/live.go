@@ -118,6 +118,9 @@ func (l *live) draw(r *running, now time.Time) {
 		return
 	}
 	l.drawn = now
+	if l.o.Resized != nil {
+		l.width = max(l.o.Resized(), minWidth)
+	}
 	l.flush(append(l.loading(r.transfers(), now), l.rows(r.list(), now)...))
 }
 

@@ -202,6 +202,18 @@ func TestRowsFit(t *testing.T) {
 	}
 }
 
+// A row fits the terminal that there is when it is drawn.
+func TestRowsFitResized(t *testing.T) {
+	s := &screen{t: t}
+	wide := 80
+	h := NewHuman(s, s, Options{Terminal: true, Width: wide, Resized: func() int { return wide }, Now: func() time.Time { return time.Unix(9, 0) }})
+	wide = 50
+	h.Tell(event.Started{Object: object(t, "a.b"), Op: event.Create, At: time.Unix(0, 0)})
+	if row, _, _ := strings.Cut(s.String()[strings.Index(s.String(), "  a.b"):], "\n"); columns(row) != 49 {
+		t.Errorf("%d columns: %s", columns(row), row)
+	}
+}
+
 // TestClockRuns lets the real clock beat: the goroutine ends with the view.
 func TestClockRuns(t *testing.T) {
 	var b bytes.Buffer
