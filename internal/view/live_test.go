@@ -202,15 +202,22 @@ func TestRowsFit(t *testing.T) {
 	}
 }
 
-// A row fits the terminal that there is when it is drawn.
-func TestRowsFitResized(t *testing.T) {
+// The block fits the terminal that there is when it is drawn.
+func TestBlockFitsResized(t *testing.T) {
 	s := &screen{t: t}
-	wide := 80
-	h := NewHuman(s, s, Options{Terminal: true, Width: wide, Resized: func() int { return wide }, Now: func() time.Time { return time.Unix(9, 0) }})
-	wide = 50
-	h.Tell(event.Started{Object: object(t, "a.b"), Op: event.Create, At: time.Unix(0, 0)})
-	if row, _, _ := strings.Cut(s.String()[strings.Index(s.String(), "  a.b"):], "\n"); columns(row) != 49 {
-		t.Errorf("%d columns: %s", columns(row), row)
+	w, h := 80, 40
+	v := NewHuman(s, s, Options{Terminal: true, Width: w, Resized: func() (int, int) { return w, h }, Now: func() time.Time { return time.Unix(9, 0) }})
+	w, h = 50, 5
+	for i := range 8 {
+		v.Tell(event.Started{Object: object(t, fmt.Sprintf("a.b%d", i)), Op: event.Create, At: time.Unix(0, 0)})
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.live.drawn = time.Time{}
+	v.live.draw(&v.ops, time.Unix(9, 0))
+	rows := strings.Split(s.String()[strings.LastIndex(s.String(), "  a.b0"):], "\n")
+	if len(rows) != 4 || columns(rows[0]) != 49 || rows[2] != "  … and 6 more" {
+		t.Errorf("drawn for another terminal: %q", rows)
 	}
 }
 
