@@ -97,50 +97,8 @@ variable "e" {
   default   = "canary-5c1d"
 }
 `)
-	user, program := terminal(t)
-	path, err := exec.LookPath("lethe")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(path, "console")
-	cmd.Dir, cmd.Env = p.dir, append(p.env, "TERM=xterm")
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = program, program, program
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer cmd.Process.Kill()
-	program.Close()
-	shown := make(chan string, 100)
-	go func() {
-		defer close(shown)
-		for b := make([]byte, 4096); ; {
-			n, err := user.Read(b)
-			if n > 0 {
-				shown <- string(b[:n])
-			}
-			if err != nil {
-				return
-			}
-		}
-	}()
-	var text strings.Builder
-	from := 0
-	see := func(want string) {
-		t.Helper()
-		for !strings.Contains(text.String()[from:], want) {
-			select {
-			case more, open := <-shown:
-				if text.WriteString(more); !open {
-					t.Fatalf("ended without %q:\n%s", want, text.String())
-				}
-			case <-time.After(time.Minute):
-				t.Fatalf("waited for %q:\n%s", want, text.String())
-			}
-		}
-		from += strings.Index(text.String()[from:], want) + len(want)
-	}
-	see("> ")
+	d := newDialog(t, p, "console")
+	d.see("> ")
 	for _, step := range []struct{ typed, want string }{
 		{"[1,\r", "\r\n"},
 		{"\x03", "(multi-line entry canceled)\r\n"},
@@ -152,27 +110,117 @@ variable "e" {
 		{"8 * 7\r", "56\r\n"},
 		{"[var.e]\r", "(ephemeral value)"},
 	} {
-		if _, err := user.WriteString(step.typed); err != nil {
-			t.Fatal(err)
-		}
-		see(step.want)
+		d.write(step.typed)
+		d.see(step.want)
 		prompt := "> "
 		if step.typed == "[1,\r" {
 			prompt = ": "
 		}
-		see(prompt) // it reads again
+		d.see(prompt) // it reads again
 	}
-	if _, err := user.WriteString("\x04"); err != nil {
+	d.write("\x04")
+	text, err := d.end()
+	if err != nil {
+		t.Errorf("ended with %v:\n%s", err, text)
+	}
+	if strings.Contains(text, "canary-5c1d") {
+		t.Errorf("the ephemeral value is shown:\n%s", text)
+	}
+}
+
+// A secret that is asked for is not shown. ^D says that there is none, and ^C ends the command.
+func TestSecretAtTerminal(t *testing.T) {
+	t.Parallel()
+	for typed, want := range map[string]string{
+		"canary-77e0\r": "No changes",
+		"\x04":          "No value for required variable",
+		"can\x03":       "Interrupt received",
+	} {
+		p := newProcess(t, `
+variable "secret" {
+  ephemeral = true
+}
+`)
+		d := newDialog(t, p, "plan", "-input=true")
+		d.see("Enter a value: ")
+		d.write(typed)
+		d.see(want)
+		if text, _ := d.end(); strings.Contains(text, "can") {
+			t.Errorf("%q is shown:\n%s", typed, text)
+		}
+	}
+}
+
+// dialog is a command at a terminal.
+type dialog struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	user  *os.File
+	shown chan string
+	text  strings.Builder // all that was shown
+	from  int             // where in it the rest begins
+}
+
+func newDialog(t *testing.T, p *process, args ...string) *dialog {
+	t.Helper()
+	user, program := terminal(t)
+	path, err := exec.LookPath("lethe")
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Wait(); err != nil {
-		t.Errorf("ended with %v:\n%s", err, text.String())
+	d := &dialog{t: t, cmd: exec.Command(path, args...), user: user, shown: make(chan string, 100)}
+	d.cmd.Dir, d.cmd.Env = p.dir, append(p.env, "TERM=xterm")
+	d.cmd.Stdin, d.cmd.Stdout, d.cmd.Stderr = program, program, program
+	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := d.cmd.Start(); err != nil {
+		t.Fatal(err)
 	}
-	user.Close()
-	for more := range shown {
-		text.WriteString(more)
+	t.Cleanup(func() { d.cmd.Process.Kill() })
+	program.Close()
+	go func() {
+		defer close(d.shown)
+		for b := make([]byte, 4096); ; {
+			n, err := user.Read(b)
+			if n > 0 {
+				d.shown <- string(b[:n])
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return d
+}
+
+// see waits for what is to be shown next.
+func (d *dialog) see(want string) {
+	d.t.Helper()
+	for !strings.Contains(d.text.String()[d.from:], want) {
+		select {
+		case more, open := <-d.shown:
+			if d.text.WriteString(more); !open {
+				d.t.Fatalf("ended without %q:\n%s", want, d.text.String())
+			}
+		case <-time.After(time.Minute):
+			d.t.Fatalf("waited for %q:\n%s", want, d.text.String())
+		}
 	}
-	if strings.Contains(text.String(), "canary-5c1d") {
-		t.Errorf("the ephemeral value is shown:\n%s", text.String())
+	d.from += strings.Index(d.text.String()[d.from:], want) + len(want)
+}
+
+func (d *dialog) write(typed string) {
+	d.t.Helper()
+	if _, err := d.user.WriteString(typed); err != nil {
+		d.t.Fatal(err)
 	}
+}
+
+// end waits for the end of the command, and gives all that was shown.
+func (d *dialog) end() (string, error) {
+	err := d.cmd.Wait()
+	d.user.Close()
+	for more := range d.shown {
+		d.text.WriteString(more)
+	}
+	return d.text.String(), err
 }

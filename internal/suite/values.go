@@ -143,11 +143,7 @@ func (x *execution) known(refs testfile.Refs, r *Run, bag *diag.Bag) bool {
 			continue
 		}
 		ok = false
-		if slices.ContainsFunc(x.file.Runs, func(o *Run) bool { return o.Name == name }) {
-			bag.Add(diag.Errorf("Reference to unavailable run block", "The run block %q comes after this one, or is this one itself. Only outputs of earlier runs can be used.", name).At(at))
-			continue
-		}
-		bag.Add(diag.Errorf("Reference to unknown run block", "The run block %q does not exist within this test file. You can use outputs of the runs that come before in the same file.", name).At(at))
+		bag.Add(x.file.Unavailable(name).At(at))
 	}
 	return ok
 }

@@ -34,6 +34,7 @@ type live struct {
 	refreshed    int       // objects
 	loaded       int       // downloads that have ended
 	height       int       // rows on the screen
+	most         int       // rows of operations that the terminal has room for
 	pending      strings.Builder
 	drawn        time.Time
 }
@@ -118,6 +119,11 @@ func (l *live) draw(r *running, now time.Time) {
 		return
 	}
 	l.drawn = now
+	l.most = maxRows
+	if l.o.Resized != nil {
+		columns, lines := l.o.Resized()
+		l.width, l.most = max(columns, minWidth), min(max(lines-2, 1), maxRows) // beside the last row and the cursor
+	}
 	l.flush(append(l.loading(r.transfers(), now), l.rows(r.list(), now)...))
 }
 
@@ -148,7 +154,7 @@ func (l *live) loading(all []*move, now time.Time) []string {
 	}
 	var rows []string
 	for i, m := range all {
-		if i == maxRows-1 && len(all) > maxRows {
+		if i == l.most-1 && len(all) > l.most {
 			rows = append(rows, l.row(fmt.Sprintf("  … and %d more", len(all)-i), "", dim))
 			break
 		}
@@ -164,8 +170,8 @@ func (l *live) rows(ops []*op, now time.Time) []string {
 		return nil
 	}
 	shown := ops
-	if len(ops) > maxRows {
-		shown = ops[:maxRows-1]
+	if len(ops) > l.most {
+		shown = ops[:l.most-1]
 	}
 	shown = slices.SortedFunc(slices.Values(shown), func(a, b *op) int {
 		return cmp.Or(a.object.Compare(b.object), cmp.Compare(a.op, b.op))

@@ -202,6 +202,25 @@ func TestRowsFit(t *testing.T) {
 	}
 }
 
+// The block fits the terminal that there is when it is drawn.
+func TestBlockFitsResized(t *testing.T) {
+	s := &screen{t: t}
+	w, h := 80, 40
+	v := NewHuman(s, s, Options{Terminal: true, Width: w, Resized: func() (int, int) { return w, h }, Now: func() time.Time { return time.Unix(9, 0) }})
+	w, h = 50, 5
+	for i := range 8 {
+		v.Tell(event.Started{Object: object(t, fmt.Sprintf("a.b%d", i)), Op: event.Create, At: time.Unix(0, 0)})
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.live.drawn = time.Time{}
+	v.live.draw(&v.ops, time.Unix(9, 0))
+	rows := strings.Split(s.String()[strings.LastIndex(s.String(), "  a.b0"):], "\n")
+	if len(rows) != 4 || columns(rows[0]) != 49 || rows[2] != "  … and 6 more" {
+		t.Errorf("drawn for another terminal: %q", rows)
+	}
+}
+
 // TestClockRuns lets the real clock beat: the goroutine ends with the view.
 func TestClockRuns(t *testing.T) {
 	var b bytes.Buffer

@@ -13,6 +13,7 @@ type Options struct {
 	Color         bool                // with ANSI colours
 	Plain         bool                // diagnostics without their box, as with -no-color
 	Width         int                 // columns to wrap at; 0: never
+	Resized       func() (w, h int)   // columns and lines of the terminal at this moment; nil: Width, and enough
 	Terminal      bool                // a live block may be drawn
 	Compact       bool                // -compact-warnings
 	Apart         []diag.Severity     // of which similar diagnostics are not gathered: -consolidate-warnings=false

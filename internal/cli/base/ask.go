@@ -3,6 +3,7 @@ package base
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -60,13 +61,49 @@ func (s *Screen) read(secret bool) (string, bool) {
 
 func (s *Screen) readLine(f *os.File, secret bool) (string, bool) {
 	if secret {
-		b, err := term.ReadPassword(int(f.Fd()))
-		fmt.Fprintln(s.call.Stdout)
-		return string(b), err == nil
+		return s.readHidden(f)
 	}
 	text, err := s.in.ReadString('\n')
 	text = strings.TrimRight(text, "\r\n")
 	return text, err == nil || text != ""
+}
+
+// readHidden reads one line that is not shown. The terminal is read key by key, because what is typed there cannot end
+// otherwise: term.ReadPassword goes on after ^D.
+func (s *Screen) readHidden(f *os.File) (string, bool) {
+	shown, err := term.MakeRaw(int(f.Fd()))
+	if err != nil {
+		return "", false
+	}
+	k := &keys{f: f}
+	text, err := term.NewTerminal(struct {
+		io.Reader
+		io.Writer
+	}{k, s.call.Stdout}, "").ReadPassword("")
+	term.Restore(int(f.Fd()), shown)
+	if k.canceled {
+		if self, err := os.FindProcess(os.Getpid()); err == nil && self.Signal(os.Interrupt) == nil {
+			<-s.call.Stops.begun()
+		}
+	}
+	return text, err == nil
+}
+
+// keys reads a terminal key by key, so that what is typed ahead is left for the next question, until ^C.
+type keys struct {
+	f        *os.File
+	canceled bool
+}
+
+// Read implements io.Reader.
+func (k *keys) Read(p []byte) (int, error) {
+	const interrupt = 3 // ^C
+	n, err := k.f.Read(p[:min(len(p), 1)])
+	if n == 1 && p[0] == interrupt {
+		k.canceled = true
+		return 0, io.EOF
+	}
+	return n, err
 }
 
 // Confirm asks for a plain "yes"; what says what it is given for, such as "approve". Without an answer it is false and false.

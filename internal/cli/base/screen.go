@@ -26,7 +26,7 @@ func (c *Call) ViewOptions() view.Options {
 func NewScreen(c *Call) *Screen {
 	s := &Screen{call: c, in: bufio.NewReader(c.Stdin)}
 	o := c.ViewOptions()
-	o.Width, o.Terminal = c.width(), IsTerminal(c.Stdout) && !c.Dumb() && !c.View.JSON
+	o.Width, o.Resized, o.Terminal = c.width(), c.size, IsTerminal(c.Stdout) && !c.Dumb() && !c.View.JSON
 	o.Compact, o.Apart, o.Concise = c.View.Compact, c.View.apart(), c.View.Concise
 	o.Importing = c.Command.Name == "import"
 	o.Automation = c.Getenv("TF_IN_AUTOMATION") != ""

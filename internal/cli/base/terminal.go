@@ -47,6 +47,14 @@ func (c *Call) width() int {
 	return n
 }
 
+// size is what the terminal has room for now.
+func (c *Call) size() (columns, lines int) {
+	if f, ok := asFile(c.Stdout); ok {
+		columns, lines, _ = term.GetSize(int(f.Fd()))
+	}
+	return columns, lines
+}
+
 const (
 	leastColumns = 20
 	testColumns  = 79 // where Terraform and OpenTofu break lines

@@ -41,8 +41,16 @@ func (r *reader) read(body hcl.Body) {
 	content, _ := r.Content(body, fileSchema)
 	runs := map[string]*Run{}
 	var providers, variables hcl.Blocks
-	for _, b := range content.Blocks.OfType("test") {
-		r.test(b)
+	for _, kind := range []string{"test", "variables"} {
+		for i, b := range content.Blocks.OfType(kind) {
+			if first := content.Blocks.OfType(kind)[0]; i > 0 {
+				r.Bag.Add(diag.Errorf("Multiple \""+kind+"\" blocks", "This test file has a %q block at %s already. Put everything into one of them.", kind, first.DefRange).At(config.Place(b)))
+			} else if kind == "test" {
+				r.test(b)
+			} else {
+				r.variables(b, r.file.Variables)
+			}
+		}
 	}
 	for _, b := range content.Blocks {
 		switch b.Type {
@@ -54,15 +62,13 @@ func (r *reader) read(body hcl.Body) {
 			}
 			runs[run.Name] = run
 			r.file.Runs = append(r.file.Runs, run)
-		case "variables":
-			r.variables(b, r.file.Variables)
 		case "provider":
 			providers = append(providers, b)
 		case "mock_provider":
 			r.mockProvider(b)
 		case "variable":
 			variables = append(variables, b)
-		case "test":
+		case "test", "variables":
 		default:
 			r.file.Overrides = r.override(b, r.file.Overrides)
 		}
@@ -75,6 +81,7 @@ func (r *reader) read(body hcl.Body) {
 	}
 	r.backends()
 	r.passed()
+	r.references()
 	for name, m := range r.file.Mocks {
 		if p := r.file.Providers[name]; p != nil {
 			r.Bag.Add(diag.Errorf("Duplicate provider block", "The provider %s is configured at %s and mocked here. A provider configuration is either real or a mock.", name, p.Range).At(m.Range))
@@ -105,4 +112,23 @@ func (r *reader) passed() {
 			}
 		}
 	}
+}
+
+// references refuses references of runs to runs that do not come before them: nothing is made for a file that has one.
+func (r *reader) references() {
+	for i, run := range r.file.Runs {
+		for ref, at := range run.uses() {
+			if name, is := ref.Run(); is && !slices.ContainsFunc(r.file.Runs[:i], func(o *Run) bool { return o.Name == name }) {
+				r.Bag.Add(r.file.Unavailable(name).At(at))
+			}
+		}
+	}
+}
+
+// Unavailable is what is wrong with a reference to a run that is not over, or not there.
+func (f *File) Unavailable(run string) diag.Diagnostic {
+	if slices.ContainsFunc(f.Runs, func(o *Run) bool { return o.Name == run }) {
+		return diag.Errorf("Reference to unavailable run block", "The run block %q comes after this one, or is this one itself. Only outputs of earlier runs can be used.", run)
+	}
+	return diag.Errorf("Reference to unknown run block", "The run block %q does not exist within this test file. You can use outputs of the runs that come before in the same file.", run)
 }

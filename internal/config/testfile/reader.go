@@ -38,9 +38,6 @@ func (r *reader) variables(b *hcl.Block, into map[string]*Value) {
 	for _, a := range attrs {
 		e, ds := config.Native(a.Expr)
 		r.Bag.HCL(ds)
-		if first := into[a.Name]; first != nil {
-			r.Bag.Add(diag.Errorf("Duplicate variable value", "The variable %q was given a value at %s already. Give it one.", a.Name, first.Range).At(a.Range))
-		}
 		into[a.Name] = &Value{a.Name, e, literal(e), a.Range}
 	}
 }

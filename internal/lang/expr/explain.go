@@ -3,7 +3,6 @@ package expr
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -279,55 +278,4 @@ func ofType(ty cty.Type) string {
 	default:
 		return "a " + name
 	}
-}
-
-// describe shows a known value shortly.
-func describe(v cty.Value) string {
-	ty := v.Type()
-	switch {
-	case ty == cty.String:
-		return strconv.Quote(shorten(v.AsString()))
-	case ty == cty.Number:
-		return v.AsBigFloat().Text('g', -1)
-	case ty == cty.Bool:
-		return strconv.FormatBool(v.True())
-	case ty.IsObjectType():
-		return describeObject(ty)
-	case ty.IsTupleType() || ty.IsCollectionType():
-		if l := v.Length(); !l.IsKnown() || l.IsMarked() {
-			return ty.FriendlyName()
-		}
-		switch n := v.LengthInt(); n {
-		case 0:
-			return "empty " + ty.FriendlyName()
-		case 1:
-			return ty.FriendlyName() + " with 1 element"
-		default:
-			return fmt.Sprintf("%s with %d elements", ty.FriendlyName(), n)
-		}
-	}
-	return ty.FriendlyName()
-}
-
-func describeObject(ty cty.Type) string {
-	atys := ty.AttributeTypes()
-	switch len(atys) {
-	case 0:
-		return "object with no attributes"
-	case 1:
-		for name := range atys {
-			return fmt.Sprintf("object with 1 attribute %q", name)
-		}
-	}
-	return fmt.Sprintf("object with %d attributes", len(atys))
-}
-
-// longest is how much of a string is shown.
-const longest = 500
-
-func shorten(s string) string {
-	if len(s) <= longest {
-		return s
-	}
-	return strings.ToValidUTF8(s[:longest], "") + "…"
 }
