@@ -121,8 +121,9 @@ func (l *live) draw(r *running, now time.Time) {
 	l.drawn = now
 	l.most = maxRows
 	if l.o.Resized != nil {
-		columns, lines := l.o.Resized()
-		l.width, l.most = max(columns, minWidth), min(max(lines-2, 1), maxRows) // beside the last row and the cursor
+		if columns, lines := l.o.Resized(); columns > 0 && lines > 0 {
+			l.width, l.most = max(columns, minWidth), min(max(lines-2, 1), maxRows) // beside the last row and the cursor
+		}
 	}
 	l.flush(append(l.loading(r.transfers(), now), l.rows(r.list(), now)...))
 }
