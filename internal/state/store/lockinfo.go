@@ -46,7 +46,11 @@ func (i LockInfo) Marshal() []byte {
 // ParseLockInfo reads a lock file.
 func ParseLockInfo(data []byte) (LockInfo, error) {
 	var i LockInfo
-	if err := json.Unmarshal(data, &i); err != nil {
+	err := json.Unmarshal(data, &i)
+	if err == nil {
+		_, err = i.Created.MarshalJSON() // package time reads zones that it does not write
+	}
+	if err != nil {
 		return LockInfo{}, fmt.Errorf("the lock info cannot be read: %w", err)
 	}
 	return i, nil
