@@ -26,29 +26,32 @@ func (s *Screen) Ask(q Question) (string, bool) {
 	if q.Note != "" {
 		fmt.Fprintf(s.call.Stdout, "  %s\n\n", strings.ReplaceAll(q.Note, "\n", "\n  "))
 	}
-	fmt.Fprint(s.call.Stdout, "  Enter a value: ")
-	text, ok := s.read(q.Secret)
+	text, ok := s.read("  Enter a value: ", q.Secret)
 	fmt.Fprintln(s.call.Stdout)
 	s.ended = !ok
 	return text, ok
 }
 
-// read reads one line, until the first interrupt: what is typed after that is not read.
-func (s *Screen) read(secret bool) (string, bool) {
+// read reads one line, until the first interrupt: what is typed after that is not read. What is secret is hidden before the
+// prompt is there, because users and programs may type at once.
+func (s *Screen) read(prompt string, secret bool) (string, bool) {
 	f, isFile := s.call.Stdin.(*os.File)
-	secret = secret && isFile && term.IsTerminal(int(f.Fd()))
-	if secret {
-		if shown, err := term.GetState(int(f.Fd())); err == nil {
-			defer term.Restore(int(f.Fd()), shown)
+	var shown *term.State
+	if secret && isFile && term.IsTerminal(int(f.Fd())) {
+		var err error
+		if shown, err = term.MakeRaw(int(f.Fd())); err != nil {
+			return "", false
 		}
+		defer term.Restore(int(f.Fd()), shown)
 	}
+	fmt.Fprint(s.call.Stdout, prompt)
 	type answer struct {
 		text string
 		ok   bool
 	}
 	answers := make(chan answer, 1)
 	go func() {
-		text, ok := s.readLine(f, secret)
+		text, ok := s.readLine(f, shown)
 		answers <- answer{text, ok}
 	}()
 	select {
@@ -59,22 +62,18 @@ func (s *Screen) read(secret bool) (string, bool) {
 	}
 }
 
-func (s *Screen) readLine(f *os.File, secret bool) (string, bool) {
-	if secret {
-		return s.readHidden(f)
+func (s *Screen) readLine(f *os.File, shown *term.State) (string, bool) {
+	if shown != nil {
+		return s.readHidden(f, shown)
 	}
 	text, err := s.in.ReadString('\n')
 	text = strings.TrimRight(text, "\r\n")
 	return text, err == nil || text != ""
 }
 
-// readHidden reads one line that is not shown. The terminal is read key by key, because what is typed there cannot end
-// otherwise: term.ReadPassword goes on after ^D.
-func (s *Screen) readHidden(f *os.File) (string, bool) {
-	shown, err := term.MakeRaw(int(f.Fd()))
-	if err != nil {
-		return "", false
-	}
+// readHidden reads one line of a terminal that shows nothing of it, and leaves that as it was. It is read key by key,
+// because term.ReadPassword goes on after ^D.
+func (s *Screen) readHidden(f *os.File, shown *term.State) (string, bool) {
 	k := &keys{f: f}
 	text, err := term.NewTerminal(struct {
 		io.Reader

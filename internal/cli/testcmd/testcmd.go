@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
@@ -76,7 +77,7 @@ func run(ctx context.Context, c *base.Call, f *flags) int {
 		c.Bag.Add(diag.Errorf("Remote tests are not supported", "Tests run on this machine: -cloud-run is not supported."))
 		return c.UI.Fail()
 	}
-	if _, err := os.Stat(filepath.Dir(c.Path(f.junit))); f.junit != "" && err != nil {
+	if err := reportable(c.Path(f.junit)); f.junit != "" && err != nil {
 		c.Bag.Add(unwritten(f.junit, err))
 		return c.UI.Fail()
 	}
@@ -116,6 +117,15 @@ func run(ctx context.Context, c *base.Call, f *flags) int {
 		return c.UI.Fail()
 	}
 	return c.UI.Done(base.ExitOK)
+}
+
+// reportable says why no report can be written to a file, as far as that shows before there is one.
+func reportable(file string) error {
+	if at, err := os.Stat(file); err == nil && at.IsDir() {
+		return syscall.EISDIR
+	}
+	_, err := os.Stat(filepath.Dir(file))
+	return err
 }
 
 func unwritten(file string, err error) diag.Diagnostic {
