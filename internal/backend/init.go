@@ -72,7 +72,7 @@ func (d *Directory) Init(ctx context.Context, req InitRequest) (configured strin
 // asked are settings with those that the store needs and nobody has said, as far as the user answers.
 func (d *Directory) asked(ctx context.Context, s settings, req InitRequest) settings {
 	for {
-		_, err := s.driver.Open(ctx, d.storeSettings(s.driver.Schema, s.config, backendSettings(s.driver)))
+		_, err := d.bare(ctx, s)
 		var bad *store.SettingError
 		if !errors.As(err, &bad) || !bad.Missing || len(bad.Path) != 1 || req.Setting == nil {
 			return s // opening it says what is wrong

@@ -63,7 +63,7 @@ func (d *Directory) stayed(ctx context.Context, planned settings, st store.Store
 		if s.driver.Name == planned.driver.Name && s.driver.Name != store.LocalDriver.Name {
 			continue // it may be the same place, which is reached otherwise
 		}
-		other, err := s.driver.Open(ctx, d.storeSettings(s.driver.Schema, s.config, backendSettings(s.driver)))
+		other, err := d.bare(ctx, s)
 		if err != nil || sameFiles(other, st) {
 			continue // a block that needs more than it says is in use nowhere yet
 		}
@@ -116,18 +116,16 @@ func (d *Directory) filled(ctx context.Context, st store.Store) ([]string, bool)
 		if data, _, err = st.Get(ctx, name); err != nil {
 			break
 		}
-		unfinished := false
-		if len(data) == 0 || !holdsAnything(data) {
-			if unfinished, err = workspace.Unfinished(ctx, d.Env, st, name); err != nil {
+		something := len(data) > 0 && holdsAnything(data)
+		if !something {
+			if something, err = workspace.Unfinished(ctx, d.Env, st, name); err != nil {
 				break
 			}
-			holds = holds || unfinished
-		} else {
-			holds = true
 		}
-		if len(data) > 0 || unfinished {
+		if len(data) > 0 || something {
 			names = append(names, name)
 		}
+		holds = holds || something
 	}
 	if err != nil {
 		d.Env.Bag.Add(problem(err, "Failed to read the previous backend", "%s.\n\nWhat came from an ephemeral variable is not remembered: give it in the environment variable that the backend reads."))
@@ -156,11 +154,8 @@ func sameFile(a, b store.Store, workspace string) bool {
 
 // moved says from where to where the state has to go. What is wrong with either place is for init to say.
 func (d *Directory) moved(was, next settings) string {
-	open := func(s settings) (store.Store, error) {
-		return s.driver.Open(context.Background(), d.storeSettings(s.driver.Schema, s.config, backendSettings(s.driver)))
-	}
-	from, err1 := open(was)
-	to, err2 := open(next)
+	from, err1 := d.bare(context.Background(), was)
+	to, err2 := d.bare(context.Background(), next)
 	if err1 != nil || err2 != nil {
 		return "Changes to backend configurations require reinitialization."
 	}

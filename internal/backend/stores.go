@@ -45,9 +45,14 @@ func (d *Directory) former(ctx context.Context, s settings) (store.Store, bool) 
 	return st, true
 }
 
-// unsealed opens a store without regard to encryption.
+// bare opens a store without regard to encryption.
+func (d *Directory) bare(ctx context.Context, s settings) (store.Store, error) {
+	return s.driver.Open(ctx, d.storeSettings(s.driver.Schema, s.config, backendSettings(s.driver)))
+}
+
+// unsealed is bare, and reports why a store cannot be opened.
 func (d *Directory) unsealed(ctx context.Context, s settings) (store.Store, bool) {
-	st, err := s.driver.Open(ctx, d.storeSettings(s.driver.Schema, s.config, backendSettings(s.driver)))
+	st, err := d.bare(ctx, s)
 	if err != nil {
 		for _, problem := range notOpened(err, "in the block of the backend, or with `lethe init -backend-config`") {
 			d.Env.Bag.Add(d.inBlock(problem, s.driver.Schema))
@@ -128,7 +133,7 @@ func (d *Directory) Outputs(ctx context.Context, at, backend, workspace string, 
 	if ds.HasErrors() {
 		return nil, ds
 	}
-	st, err := driver.Open(ctx, d.storeSettings(driver.Schema, config, backendSettings(driver)))
+	st, err := d.bare(ctx, settings{driver: driver, config: config})
 	if err != nil {
 		problems := notOpened(err, "in \"config\"")
 		for i := range problems {

@@ -2,6 +2,7 @@ package suite
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
@@ -21,12 +22,23 @@ type execution struct {
 	suite  *Suite
 	file   *File
 	states map[string]*kept
+	given  map[string]frame.Given // by givenTo
 	// asserted are the variables that what runs assert refers to: those of all runs, so that these agree about programs.
 	asserted map[string]bool
 }
 
-// given are the values from outside, for the directory that the file is in.
-func (x *execution) given() map[string]frame.Given { return x.suite.Given[x.file.Dir] }
+// givenTo are the values from outside, for the directory that a file is in, and the defaults of its variable blocks where
+// there are none.
+func (s *Suite) givenTo(f *File) map[string]frame.Given {
+	given := map[string]frame.Given{}
+	maps.Copy(given, s.Given[f.Dir])
+	for name, v := range f.Declared {
+		if _, set := given[name]; !set && v.Default != cty.NilVal {
+			given[name] = frame.Given{Value: v.Default, From: f.Name, Range: v.Range}
+		}
+	}
+	return given
+}
 
 // used are the states that runs changed, the last used last.
 func (x *execution) used() []*kept {

@@ -124,8 +124,8 @@ func (x *execution) variant(r *Run, tree *config.Tree) *variant {
 		v.text = ""
 	}
 	wanted := maps.Clone(x.asserted)
-	for name, d := range x.file.Declared { // their rules are checked, whether anything uses them or not
-		if _, given := x.given()[name]; given || d.Default != cty.NilVal {
+	for name := range x.file.Declared { // their rules are checked, whether anything uses them or not
+		if _, given := x.given[name]; given {
 			wanted[name] = true
 		}
 	}
@@ -137,7 +137,7 @@ func (x *execution) variant(r *Run, tree *config.Tree) *variant {
 	}
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
 		_, given := x.file.Variables[name]
-		_, global := x.given()[name]
+		_, global := x.given[name]
 		_, ofRun := r.Variables[name]
 		if m.Variables[name] == nil && (given || global || ofRun || x.file.Declared[name] != nil || strings.HasPrefix(name, testfile.RunVariable(""))) {
 			v.variables = append(v.variables, name)

@@ -75,7 +75,7 @@ func (s *Suite) file(ctx context.Context, f *File) {
 
 // execution prepares a file to be run.
 func (s *Suite) execution(f *File) *execution {
-	x := &execution{suite: s, file: f, states: map[string]*kept{}, asserted: map[string]bool{}}
+	x := &execution{suite: s, file: f, given: s.givenTo(f), states: map[string]*kept{}, asserted: map[string]bool{}}
 	for _, r := range f.Runs {
 		note(x.asserted, r.AssertRefs())
 		for _, c := range r.NoLeak {

@@ -18,15 +18,7 @@ import (
 // before the command line, which goes before the defaults of its variable blocks. Values of the file may use those of the
 // command line, values of the run all of these, and both the outputs of earlier runs.
 func (x *execution) values(r *Run, m *config.Module, bag *diag.Bag) (map[string]frame.Given, bool) {
-	given := maps.Clone(x.given())
-	if given == nil {
-		given = map[string]frame.Given{}
-	}
-	for name, v := range x.file.Declared {
-		if _, set := given[name]; !set && v.Default != cty.NilVal {
-			given[name] = frame.Given{Value: v.Default, From: x.file.Name, Range: v.Range}
-		}
-	}
+	given := maps.Clone(x.given)
 	for name := range m.Variables {
 		if run, is := testfile.RunOf(name); is {
 			if v, over := r.output(run); over {

@@ -45,10 +45,10 @@ func cleanup(ctx context.Context, c *base.Call, f *flags) int {
 	}
 	but := ""
 	if f.repair {
-		if slices.ContainsFunc(kept, func(k suite.Kept) bool { return !k.Failed }) {
+		all := len(kept)
+		if kept = slices.DeleteFunc(kept, func(k suite.Kept) bool { return !k.Failed }); len(kept) < all {
 			but = ", but for what skip_cleanup keeps"
 		}
-		kept = slices.DeleteFunc(kept, func(k suite.Kept) bool { return !k.Failed })
 	}
 	if len(kept) == 0 {
 		c.UI.Line("Nothing is left of earlier tests" + but + ".")

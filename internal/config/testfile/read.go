@@ -41,16 +41,11 @@ func (r *reader) read(body hcl.Body) {
 	content, _ := r.Content(body, fileSchema)
 	runs := map[string]*Run{}
 	var providers, variables hcl.Blocks
-	for _, kind := range []string{"test", "variables"} {
-		for i, b := range content.Blocks.OfType(kind) {
-			if first := content.Blocks.OfType(kind)[0]; i > 0 {
-				r.Bag.Add(diag.Errorf("Multiple \""+kind+"\" blocks", "This test file has a %q block at %s already. Put everything into one of them.", kind, first.DefRange).At(config.Place(b)))
-			} else if kind == "test" {
-				r.test(b)
-			} else {
-				r.variables(b, r.file.Variables)
-			}
-		}
+	if b := r.sole(content.Blocks.OfType("test")); b != nil {
+		r.test(b)
+	}
+	if b := r.sole(content.Blocks.OfType("variables")); b != nil {
+		r.variables(b, r.file.Variables)
 	}
 	for _, b := range content.Blocks {
 		switch b.Type {

@@ -31,6 +31,22 @@ func (r *reader) test(b *hcl.Block) {
 	r.Bool(content.Attributes["skip_cleanup"], &r.skipCleanup)
 }
 
+// sole is the block of a type that a file has one of; nil: there is none.
+func (r *reader) sole(blocks hcl.Blocks) *hcl.Block {
+	if len(blocks) == 0 {
+		return nil
+	}
+	for _, b := range blocks[1:] {
+		r.again(b, blocks[0], "test file")
+	}
+	return blocks[0]
+}
+
+// again refuses a second block of a type; in is what may have one.
+func (r *reader) again(b, first *hcl.Block, in string) {
+	r.Bag.Add(diag.Errorf("Multiple \""+b.Type+"\" blocks", "This %s has a %q block at %s already. Put everything into one of them.", in, b.Type, first.DefRange).At(config.Place(b)))
+}
+
 // variables reads a variables block.
 func (r *reader) variables(b *hcl.Block, into map[string]*Value) {
 	attrs, ds := b.Body.JustAttributes()

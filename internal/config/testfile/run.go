@@ -61,7 +61,7 @@ func (r *reader) blocks(run *Run, blocks hcl.Blocks) {
 	for _, b := range blocks {
 		first := once[b.Type]
 		if once[b.Type] = b; first != nil && slices.Contains(single, b.Type) {
-			r.Bag.Add(diag.Errorf("Multiple \""+b.Type+"\" blocks", "This run block has a %q block at %s already. Put everything into one of them.", b.Type, first.DefRange).At(config.Place(b)))
+			r.again(b, first, "run block")
 			continue
 		}
 		switch b.Type {
