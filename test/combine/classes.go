@@ -42,9 +42,9 @@ var classes = []class{
 	}},
 	{"an output of an instance that is not there", func(c *comparison, d Difference) bool {
 		theirs, _ := d.B.([]any)
-		keeps := compact(c.a.Before.Outputs[d.At]) == compact(c.a.After.Outputs[d.At]) && c.needs(d, c.left)
+		keeps := compact(c.a.Before.Outputs[d.At]) == compact(c.a.After.Outputs[d.At]) && (c.needs(d, c.left) || c.needs(d, c.absent))
 		return c.st.Do.Refresh == "only" && (c.refused(d, "Invalid index") || strings.HasPrefix(d.Section, "output_changes") ||
-			d.Section == "outputs" && (keeps || len(theirs) > 0 && theirs[0] == nil || d.A == nil && c.needs(d, c.absent)) ||
+			d.Section == "outputs" && (keeps || len(theirs) > 0 && theirs[0] == nil) ||
 			d.What == "state" && strings.Contains("."+d.At, ".data.") && (d.B == nil || c.a.unmoved(d.At) && c.needs(d, (*place).repeated)) ||
 			d.ofChecks() && (strings.Contains(compact(d.A), `"unknown"`) || d.B == nil) && c.needs(d, (*place).repeated))
 	}},
@@ -188,7 +188,7 @@ var classes = []class{
 		return c.st.Do.Refresh == "only" && d.Section != "exits" && c.elsewhere(c.subject(d))
 	}},
 	{"destroying through a provider whose source is replaced", func(c *comparison, d Difference) bool {
-		return c.st.Do.Destroy && d.Section == "exits" && d.A == 2 && d.B == 0 && c.lethe(c.elsewhere) || d.Section != "exits" && (c.st.Do.Destroy && c.elsewhere(c.subject(d)) || c.asNow(c.subject(d))) ||
+		return c.st.Do.Destroy && d.Section == "exits" && d.A == 2 && d.B == 0 && c.lethe(c.elsewhere) || d.Section != "exits" && (c.st.Do.Destroy && c.elsewhere(c.subject(d)) || c.asNow(c.subject(d))) || d.What == "calls" && c.throughOther(d.At) ||
 			// What was destroyed before its provider's source was to be updated is gone, where that fails.
 			c.b.Apply != nil && c.b.Apply.Exit == 1 && (d.What == "state" && d.A == nil || d.What == "calls" && d.B == nil && strings.HasPrefix(d.At, "delete ")) && c.needs(d, func(p *place) bool {
 				return p.b.Kind == Provider && p.needs(func(on *place) bool {

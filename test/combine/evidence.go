@@ -125,6 +125,20 @@ func (c *comparison) asNow(addr string) bool {
 	return c.st.Do.Destroy && c.a.missed(ours) && !c.b.missed(theirs) && !slices.Equal(c.a.lookedIn(ours), c.b.lookedIn(theirs)) && c.throughMade(addr)
 }
 
+// throughOther is whether both programs destroy an object, each through a provider of its own, which is configured from
+// objects.
+func (c *comparison) throughOther(call string) bool {
+	words := strings.Fields(call)
+	destroys := func(o *Outcome) bool {
+		return slices.ContainsFunc(o.Invocations, func(i *Invocation) bool {
+			return slices.ContainsFunc(i.Calls, func(k cloud.Call) bool {
+				return k.Call == "delete" && k.Type == words[1] && k.Key == words[2] && k.Error == ""
+			})
+		})
+	}
+	return words[0] == "delete" && destroys(c.a) && destroys(c.b) && slices.ContainsFunc(inside(c.st.Config, nil), (*place).configured)
+}
+
 // fromData is whether Lethe alone destroys an object, which was made from data that are a target.
 func (c *comparison) fromData(addr string) bool {
 	return !does(c.b, addr, "delete") && slices.ContainsFunc(c.st.Do.Target, func(t string) bool {
@@ -173,13 +187,17 @@ func (c *comparison) triggered(by []string) []string {
 // has a sign in the place of two of its eight spaces.
 var updatedWithoutWords = regexp.MustCompile(`(?m)^  # (\S+) will be updated in-place\n  ~ resource .*\n(?: {8}.*\n)+    \}$`)
 
-// absent is whether a resource has no objects.
+// absent is whether a resource has no objects, or none with keys such as it has by now.
 func (c *comparison) absent(p *place) bool {
-	return p.b.Kind == Resource && !c.a.Before.has(p)
+	return p.b.Kind == Resource && !slices.ContainsFunc(c.a.Before.Resources, func(r *StateResource) bool {
+		return keyless(r.addr()) == p.addr() && slices.ContainsFunc(r.Instances, func(i *StateInstance) bool { return (i.Key != nil) == (p.b.repeats() != "") })
+	})
 }
 
 // repeated is whether it is a resource that may have several instances.
-func (p *place) repeated() bool { return p.b.Kind == Resource && p.b.repeats() != "" }
+func (p *place) repeated() bool {
+	return (p.b.Kind == Resource || p.b.Kind == Data) && p.b.repeats() != ""
+}
 
 // unmoved is whether an object, or data, are in the state as they were.
 func (o *Outcome) unmoved(addr string) bool {
