@@ -103,8 +103,6 @@ func TestJSONDiagnostics(t *testing.T) {
 `},
 		{"undeclared inside of dynamic", `{"dynamic": {"rule": {"for_each": ["${local.zork}"], "content": {"a": "${rul.value}"}}}}`, `main.tf.json:1: error: Reference to undeclared local value
     A local value with the name "zork" has not been declared.
-main.tf.json:1: error: Reference to undeclared resource
-    A managed resource "rul" "value" has not been declared in the root module.
 `},
 		{"syntax", `{"name": "${"}`, `main.tf.json:1: error: Missing expression
     Expected the start of an expression, but found the end of the file.

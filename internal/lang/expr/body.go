@@ -150,7 +150,7 @@ func (e *expansion) dynamic(it *BodyBlock, ctx *hcl.EvalContext) {
 		return
 	case !over.IsKnown() && (over.Type() == cty.DynamicPseudoType || iterable(over.Type())):
 		e.unknown = true
-		e.once(it, ctx, cty.DynamicVal, cty.DynamicVal) // for what can be said already
+		s.Suppose(func() { e.once(it, ctx, cty.DynamicVal, cty.DynamicVal) }) // for what can be said already
 		e.elems = e.elems[:len(e.elems)-1]
 		return
 	case !over.CanIterateElements():

@@ -17,7 +17,11 @@ func (e *Conditional) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	yes, yesDiags := e.TrueResult.Value(ctx)
 	no, noDiags := e.FalseResult.Value(ctx)
 	ty, ok := unifyArms(yes, no)
-	if !ok {
+	switch {
+	case ok:
+	case selectsAbsent(e.TrueResult, ctx) || selectsAbsent(e.FalseResult, ctx):
+		ty = cty.DynamicPseudoType
+	default:
 		return sameMarks(cty.DynamicVal, yes, no), e.mismatch(yes.Type(), no.Type(), ctx)
 	}
 	cond, diags := e.Condition.Value(ctx)
@@ -60,6 +64,28 @@ func unifyArms(yes, no cty.Value) (cty.Type, bool) {
 	}
 	ty := convert.Unify([]cty.Type{yt, nt})
 	return ty, ty != cty.NilType
+}
+
+// selectsAbsent is whether, while validating, an arm selects an instance that may not be there. Such an arm has no type:
+// a condition often says which of two repeated resources has an instance, and the arm of the other is not taken.
+func selectsAbsent(arm hclsyntax.Expression, ctx *hcl.EvalContext) bool {
+	s := envOf(ctx)
+	if s == nil || !s.Validate {
+		return false
+	}
+	found := false
+	_ = hclsyntax.VisitAll(arm, func(n hclsyntax.Node) hcl.Diagnostics {
+		switch n := n.(type) {
+		case *Ref:
+			found = found || n.HasKey
+		case *Index:
+			found = found || n.Target != nil
+		case *OutputOf:
+			found = true
+		}
+		return nil
+	})
+	return found
 }
 
 func isNullLiteral(v cty.Value) bool { return v.Type() == cty.DynamicPseudoType && v.IsNull() }

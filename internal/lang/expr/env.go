@@ -36,6 +36,8 @@ type meter interface {
 	Keep(made *int, v cty.Value, at hcl.Range) bool
 	// TextLimit is how many bytes one string may have.
 	TextLimit() int
+	// Exceeded is whether the evaluation has passed a limit.
+	Exceeded() bool
 }
 
 // Env is one evaluation, as the nodes of the expression see it: what names mean, what it may cost, and how
@@ -114,6 +116,24 @@ func (v *Env) Error(d diag.Diagnostic) {
 	v.Bag.Add(d)
 	if d.Severity == diag.Error {
 		v.Broken = true
+	}
+}
+
+// Suppose evaluates the content of a dynamic block of which nothing says yet that it makes a block: mistakes are warnings.
+func (v *Env) Suppose(evaluate func()) {
+	bag, broken := v.Bag, v.Broken
+	own := &diag.Bag{}
+	v.Bag = own
+	evaluate()
+	v.Bag = bag
+	exceeded := v.Meter != nil && v.Meter.Exceeded() // what follows is not evaluated either
+	v.Broken = broken || exceeded
+	for _, d := range own.List() {
+		if d.Severity == diag.Error && !exceeded {
+			d.Severity = diag.Warning
+			d.Detail += " This is an error as soon as the dynamic block makes a block."
+		}
+		bag.Add(d)
 	}
 }
 

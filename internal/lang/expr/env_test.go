@@ -35,6 +35,7 @@ func (f *few) Keep(*int, cty.Value, hcl.Range) bool {
 	return true
 }
 func (f *few) TextLimit() int { return f.text }
+func (f *few) Exceeded() bool { return false }
 
 // in is an evaluation with these names.
 func in(values ...cty.Value) (*Env, *diag.Bag) {

@@ -44,6 +44,9 @@ func (s *scope) Keep(made *int, v cty.Value, at diag.Range) bool {
 // TextLimit is how many bytes one string may have (expr.Meter).
 func (s *scope) TextLimit() int { return int(s.f.w.budget.l.Bytes) }
 
+// Exceeded is whether a limit is passed (expr.Meter).
+func (s *scope) Exceeded() bool { return s.exceeded }
+
 // spend takes a cost off the budget of the evaluation. text says what is wrong if there is not so much left.
 func (s *scope) spend(cost int, at diag.Range, text string) bool {
 	most := s.f.w.budget.l.Elements

@@ -81,6 +81,6 @@ func (s *scope) try(raw *program.RawBody, ctx *hcl.EvalContext) {
 		s.EvalIn(b.Dynamic.ForEach, ctx)
 		child := ctx.NewChild()
 		child.Variables = map[string]cty.Value{b.Dynamic.Iterator: cty.DynamicVal}
-		s.try(b.Body, child)
+		s.Suppose(func() { s.try(b.Body, child) })
 	}
 }

@@ -22,7 +22,7 @@ import (
 // functions.
 type Expr struct {
 	Constant   cty.Value // NilVal if it is none
-	References []string  // each with all its shorter forms after it
+	References []string  // each with all its shorter forms after it, as often as it is written
 }
 
 // Body is what a block holds, in the order of names.
@@ -62,11 +62,7 @@ func Of(e hcl.Expression) Expr {
 	var out Expr
 	vars := native.Variables()
 	for _, t := range vars {
-		for _, s := range prefixes(t) {
-			if !slices.Contains(out.References, s) {
-				out.References = append(out.References, s)
-			}
-		}
+		out.References = append(out.References, prefixes(t)...)
 	}
 	if len(vars) > 0 {
 		return out
@@ -131,11 +127,7 @@ func ofBlocks(b hcl.Body, n *schema.Nested, ty cty.Type) (Expr, bool) {
 			item[a.Name] = cty.NullVal(a.Type)
 		}
 		for _, a := range OfBody(block.Body, n.Block).Attrs {
-			for _, r := range a.Expr.References {
-				if !slices.Contains(out.References, r) {
-					out.References = append(out.References, r)
-				}
-			}
+			out.References = append(out.References, a.Expr.References...)
 			if constant = constant && a.Expr.Constant != cty.NilVal; constant {
 				item[a.Name] = a.Expr.Constant
 			}

@@ -28,7 +28,7 @@ func TestReferences(t *testing.T) {
 		`upper("x")`:                       nil,
 		`resource.a.b["x"].id`:             {`a.b["x"].id`, `a.b["x"]`, "a.b"},
 		`ephemeral.a.b.token`:              {"ephemeral.a.b.token", "ephemeral.a.b"},
-		`a.b.c == a.b.c ? var.x : local.y`: {"a.b.c", "a.b", "var.x", "local.y"},
+		`a.b.c == a.b.c ? var.x : local.y`: {"a.b.c", "a.b", "a.b.c", "a.b", "var.x", "local.y"},
 	} {
 		e, diags := hclsyntax.ParseExpression([]byte(src), "x", hcl.InitialPos)
 		if diags.HasErrors() {

@@ -96,7 +96,7 @@ func (r *rewriter) dynamic(b *hclsyntax.Block) (rawBlock, bool) {
 	if content == nil {
 		return out, false
 	}
-	r.within(locals{d.Iterator: nil}, func() {
+	r.inContent(d.Iterator, func() {
 		d.Labels = r.dynamicLabels(attrs["labels"])
 		out.Body = r.body(content.Body)
 	})
@@ -141,7 +141,7 @@ func (r *rewriter) contentOf(b *hclsyntax.Block) *hclsyntax.Block {
 
 // jsonBody finds the references in a JSON body.
 func (r *rewriter) jsonBody(b hcl.Body) *RawBody {
-	out := &RawBody{json: b, missing: b.MissingItemRange(), why: r.why, place: r.place, locals: slices.Clone(r.locals)}
+	out := &RawBody{json: b, missing: b.MissingItemRange(), why: r.why, place: r.place, locals: slices.Clone(r.locals), content: r.content}
 	attrs, _ := b.JustAttributes()
 	for _, a := range inOrder(attrs) {
 		e := Native(a.Expr)
@@ -219,7 +219,7 @@ func (r *rewriter) jsonDynamicBlock(typ string, obj *hclsyntax.ObjectConsExpr) {
 		}
 	}
 	r.node(jsonProperty(obj, "for_each"))
-	r.within(locals{iterator: nil}, func() {
+	r.inContent(iterator, func() {
 		if labels := jsonProperty(obj, "labels"); labels != nil {
 			r.node(labels)
 		}

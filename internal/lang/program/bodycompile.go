@@ -299,7 +299,7 @@ func (c *bodyCompiler) jsonContent(raw *RawBody, sch *schema.Block) *RawBody {
 	if !c.bag.HCL(diags) {
 		c.ok = false
 	}
-	r := &rewriter{c: c.c, why: raw.why, place: raw.place, locals: raw.locals}
+	r := &rewriter{c: c.c, why: raw.why, place: raw.place, locals: raw.locals, content: raw.content}
 	out := &RawBody{missing: content.MissingItemRange, fromJSON: true}
 	for _, a := range inOrder(content.Attributes) {
 		source := Native(a.Expr)
@@ -324,7 +324,7 @@ func (c *bodyCompiler) jsonBlock(r *rewriter, b *hcl.Block, sch *schema.Block) (
 
 // jsonRaw is a JSON body whose references are known already.
 func (r *rewriter) jsonRaw(b hcl.Body) *RawBody {
-	return &RawBody{json: b, missing: b.MissingItemRange(), why: r.why, place: r.place, locals: slices.Clone(r.locals)}
+	return &RawBody{json: b, missing: b.MissingItemRange(), why: r.why, place: r.place, locals: slices.Clone(r.locals), content: r.content}
 }
 
 func (c *bodyCompiler) jsonDynamic(r *rewriter, b *hcl.Block, out rawBlock) (rawBlock, bool) {
@@ -347,7 +347,7 @@ func (c *bodyCompiler) jsonDynamic(r *rewriter, b *hcl.Block, out rawBlock) (raw
 	}
 	d.ForEach = r.expr(content.Attributes["for_each"].Expr)
 	out.Dynamic = d
-	r.within(locals{d.Iterator: nil}, func() {
+	r.inContent(d.Iterator, func() {
 		if a := content.Attributes["labels"]; a != nil {
 			if list, ok := Native(a.Expr).(*hclsyntax.TupleConsExpr); ok {
 				d.Labels = r.nodes(list.Exprs)

@@ -99,6 +99,7 @@ type rewriter struct {
 	locals  []locals // names of for variables and iterators, innermost last
 	depth   int
 	lenient int // calls of try and can around
+	content int // contents of dynamic blocks around
 }
 
 // within runs f with more local names.
@@ -106,6 +107,29 @@ func (r *rewriter) within(names locals, f func()) {
 	r.locals = append(r.locals, names)
 	f()
 	r.locals = r.locals[:len(r.locals)-1]
+}
+
+// inContent runs f in the content of a dynamic block.
+func (r *rewriter) inContent(iterator string, f func()) {
+	r.content++
+	r.within(locals{iterator: nil}, f)
+	r.content--
+}
+
+// late compiles a whole expression in the content of a dynamic block. There may be no such block, which evaluation finds
+// out: until then nothing is wrong.
+func (r *rewriter) late(e hclsyntax.Expression) hclsyntax.Expression {
+	bag, failed := r.c.bag, r.c.failed
+	own := &diag.Bag{}
+	r.c.bag = own
+	out := r.compiled(e)
+	r.c.bag = bag
+	if !own.HasErrors() {
+		bag.Add(own.List()...)
+		return out
+	}
+	r.c.failed = failed
+	return &expr.Late{Expression: e, Mistakes: own.List()}
 }
 
 func (r *rewriter) isLocal(name string) bool {

@@ -46,6 +46,7 @@ type RawBody struct {
 	why      Use
 	place    AllowedRefs
 	locals   []locals
+	content  int       // contents of dynamic blocks around
 	meant    string    // a required argument that is there under a wrong name
 	at       hcl.Range // all of it, in native syntax
 }

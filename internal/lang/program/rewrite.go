@@ -40,6 +40,13 @@ func (r *rewriter) node(e hclsyntax.Expression) hclsyntax.Expression {
 	if r.depth > maxDepth {
 		return r.c.tooDeep(e)
 	}
+	if r.content > 0 && r.depth == 1 {
+		return r.late(e)
+	}
+	return r.compiled(e)
+}
+
+func (r *rewriter) compiled(e hclsyntax.Expression) hclsyntax.Expression {
 	switch e := e.(type) {
 	case *hclsyntax.LiteralValueExpr:
 		return e

@@ -30,6 +30,7 @@ func (r *rewriter) noteSelection(s selection) {
 		return
 	}
 	s.From = r.c.owner()
+	s.Any = s.Any || r.content > 0 // there may be no such block
 	r.c.u.Paths = append(r.c.u.Paths, s)
 }
 

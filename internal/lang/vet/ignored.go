@@ -1,6 +1,7 @@
 package vet
 
 import (
+	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 	"github.com/lethe-iac/lethe/internal/lang/program"
@@ -54,7 +55,11 @@ func (c *checker) ignoredBy(d *program.Declaration, sch *schema.Schema) {
 			continue
 		}
 		_, diags := rest.TraverseRel(cty.UnknownVal(ty))
+		whole, cut := named(rest, ty)
 		switch {
+		case cut && a == nil:
+			at := t[:len(t)-len(rest)+len(whole)]
+			c.bag.Add(diag.Warningf("Invalid index", "This key selects nothing: what it is for has no named elements. All of %s is ignored.", mark.PathString(expr.Path(at))).At(t.SourceRange()))
 		case diags.HasErrors():
 			c.ok = c.bag.HCL(diags) && c.ok
 		case a != nil && len(rest) == 0 && a.Computed && !a.Optional:
@@ -63,4 +68,17 @@ func (c *checker) ignoredBy(d *program.Declaration, sch *schema.Schema) {
 			c.bag.Add(diag.Warningf("Redundant ignore_changes element", "The argument %s is write-only: its value is not kept, so that there is none to compare with, and it is sent again only when another argument, such as its version, says so. Including it in ignore_changes has no effect. Remove it from ignore_changes to quiet this warning.", mark.PathString(expr.Path(t))).At(t.SourceRange()))
 		}
 	}
+}
+
+// named cuts a path where it has a name for an element of what has none: of a list of blocks, or of text in one. That
+// stands for the whole of it, as in Terraform.
+func named(rest hcl.Traversal, ty cty.Type) (hcl.Traversal, bool) {
+	for i, step := range rest {
+		v, _ := rest[:i].TraverseRel(cty.UnknownVal(ty))
+		index, ok := step.(hcl.TraverseIndex)
+		if of := v.Type(); ok && index.Key.Type() == cty.String && (of.IsListType() || of.IsPrimitiveType()) {
+			return rest[:i], true
+		}
+	}
+	return rest, false
 }
