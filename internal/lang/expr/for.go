@@ -37,7 +37,10 @@ func (e *For) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		if bare.Type().IsCollectionType() {
 			v = cty.UnknownVal(bare.Type().ElementType())
 		}
-		return Raise(t.probe(remark(cty.DynamicVal), remark(v)), coll), t.diags
+		said := len(t.diags)
+		out := Raise(t.probe(remark(cty.DynamicVal), remark(v)), coll)
+		onceThereIs(t.diags[said:], "something to go through")
+		return out, t.diags
 	}
 	if bare.LengthInt() == 0 && !t.tryCondition() {
 		return Raise(cty.DynamicVal, coll), t.diags

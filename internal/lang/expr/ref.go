@@ -1,8 +1,6 @@
 package expr
 
 import (
-	"fmt"
-
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/config"
@@ -70,11 +68,16 @@ func (e *Ref) ofAny(diags hcl.Diagnostics, ctx *hcl.EvalContext) hcl.Diagnostics
 	if _, unknown := s.Scope.Sample(e); !unknown {
 		return diags
 	}
+	return onceThereIs(diags, "an instance of "+config.ReferenceText(e.Traversal))
+}
+
+// onceThereIs makes errors warnings, of what matters only where something is there.
+func onceThereIs(diags hcl.Diagnostics, what string) hcl.Diagnostics {
 	for i, d := range diags {
 		if d.Severity == hcl.DiagError {
 			twin := *d
 			twin.Severity = hcl.DiagWarning
-			twin.Detail += fmt.Sprintf(" This is an error as soon as there is an instance of %s.", config.ReferenceText(e.Traversal))
+			twin.Detail += " This is an error as soon as there is " + what + "."
 			diags[i] = &twin
 		}
 	}
