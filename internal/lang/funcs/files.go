@@ -17,8 +17,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Files are read where Env.BaseDir says. Only regular files are: a device or a pipe can go on for
-// ever, and what it gives is another thing at apply than it was at plan.
+// Files are read where Env.BaseDir says. Only regular files are, and the null device: another device or a pipe can go on
+// for ever, and what it gives is another thing at apply than it was at plan.
 var files = []*builtin{
 	{
 		name: "abspath", doc: "Makes a path absolute, from the working directory, and tidies it.",
@@ -124,12 +124,18 @@ func (c *call) readable(path string, info fs.FileInfo, factor int64) error {
 	switch {
 	case info.IsDir():
 		return &fs.PathError{Op: "read", Path: path, Err: syscall.EISDIR}
-	case !info.Mode().IsRegular():
+	case !info.Mode().IsRegular() && !isNull(info):
 		return &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("is %s, not a regular file", kindOf(info.Mode()))}
 	case info.Size() > factor*c.limits.Bytes:
 		return &fs.PathError{Op: "read", Path: path, Err: tooMuch("too many bytes", factor*c.limits.Bytes)}
 	}
 	return nil
+}
+
+// isNull is whether a file is the one that is always empty, which people give where a file is asked for.
+func isNull(info fs.FileInfo) bool {
+	null, err := os.Stat(os.DevNull)
+	return err == nil && os.SameFile(info, null)
 }
 
 // kindOf names what is no regular file.
