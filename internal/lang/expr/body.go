@@ -40,11 +40,12 @@ type BodyBlocks struct {
 
 // BodyBlock is one block, or a dynamic block, as it was written.
 type BodyBlock struct {
-	Body    *Body
-	Labels  []string
-	Dynamic *Dynamic
-	At      hcl.Range
-	Raw     written
+	Body     *Body
+	Labels   []string
+	Dynamic  *Dynamic
+	Mistakes []diag.Diagnostic // in the content of a dynamic block, where there is a block
+	At       hcl.Range
+	Raw      written
 }
 
 // written is the source of a block.
@@ -150,6 +151,7 @@ func (e *expansion) dynamic(it *BodyBlock, ctx *hcl.EvalContext) {
 		return
 	case !over.IsKnown() && (over.Type() == cty.DynamicPseudoType || iterable(over.Type())):
 		e.unknown = true
+		s.errors(it.Mistakes)
 		s.Suppose(func() { e.once(it, ctx, cty.DynamicVal, cty.DynamicVal) }) // for what can be said already
 		e.elems = e.elems[:len(e.elems)-1]
 		return
@@ -158,6 +160,7 @@ func (e *expansion) dynamic(it *BodyBlock, ctx *hcl.EvalContext) {
 		return
 	}
 	for k, v := range Entries(over) {
+		s.errors(it.Mistakes)
 		if s.Meter != nil && !s.Meter.Element(it.At) {
 			return
 		}

@@ -119,6 +119,12 @@ func (v *Env) Error(d diag.Diagnostic) {
 	}
 }
 
+func (v *Env) errors(ds []diag.Diagnostic) {
+	for _, d := range ds {
+		v.Error(d)
+	}
+}
+
 // Suppose evaluates the content of a dynamic block of which nothing says yet that it makes a block: mistakes are warnings.
 func (v *Env) Suppose(evaluate func()) {
 	bag, broken := v.Bag, v.Broken

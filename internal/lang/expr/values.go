@@ -43,9 +43,7 @@ type Late struct {
 
 func (e *Late) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if s := envOf(ctx); s != nil {
-		for _, d := range e.Mistakes {
-			s.Error(d)
-		}
+		s.errors(e.Mistakes)
 	}
 	return cty.DynamicVal, nil
 }

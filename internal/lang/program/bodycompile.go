@@ -104,9 +104,24 @@ func (c *bodyCompiler) nested(raw *RawBody, n *schema.Nested) expr.BodyBlocks {
 		if b.typ != n.Name || !c.labels(b, n) {
 			continue
 		}
-		out.Items = append(out.Items, expr.BodyBlock{Body: c.compile(b.Body, n.Block), Labels: b.labels, Dynamic: b.Dynamic, At: b.typeAt, Raw: b.Body})
+		item := expr.BodyBlock{Labels: b.labels, Dynamic: b.Dynamic, At: b.typeAt, Raw: b.Body}
+		if b.Dynamic != nil {
+			item.Body, item.Mistakes = c.content(b.Body, n.Block)
+		} else {
+			item.Body = c.compile(b.Body, n.Block)
+		}
+		out.Items = append(out.Items, item)
 	}
 	return out
+}
+
+// content holds the content of a dynamic block against its schema. What is wrong with it matters where there is a block.
+func (c *bodyCompiler) content(raw *RawBody, sch *schema.Block) (*expr.Body, []diag.Diagnostic) {
+	bag, ok, own := c.bag, c.ok, &diag.Bag{}
+	c.bag = own
+	out := c.compile(raw, sch)
+	c.bag, c.ok = bag, ok
+	return out, own.List()
 }
 
 // unknownNames reports arguments and blocks that the schema does not have.
