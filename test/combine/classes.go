@@ -102,7 +102,7 @@ var classes = []class{
 		return c.st.Do.Destroy && len(c.a.Before.Resources) == 0 && (c.refuses(d, "Invalid value for variable") || c.refuses(d, "Invalid for_each ") || c.refuses(d, "Moved object still exists") || c.refuses(d, "Ambiguous move statements"))
 	}},
 	{"what moves to another type, and goes in the same plan", func(c *comparison, d Difference) bool {
-		return d.What == "calls" && d.Section == "move" && d.B == nil && (strings.Contains(c.a.said(), "which is not in configuration") || c.movesOn())
+		return d.What == "calls" && d.Section == "move" && d.B == nil && (strings.Contains(c.a.said(), "which is not in configuration") || strings.Contains(c.a.said(), "will no longer be managed") || c.movesOn())
 	}},
 	{"dependencies through what has no instances", func(c *comparison, d Difference) bool {
 		ours, _ := d.A.(string)
