@@ -224,8 +224,7 @@ func (s *scope) moduleAt(e *expr.Ref, key cty.Value, at hcl.Range) (cty.Value, h
 	return s.outputs(s.f.child(call, k), e)
 }
 
-// outputs is what a reference to a module instance names: an output, or the object of all of them. A program has no
-// references to outputs that are not there; what is compiled beside it may have.
+// outputs is what a reference to a module instance names: an output, or the object of all of them.
 func (s *scope) outputs(f *Frame, e *expr.Ref) (cty.Value, hcl.Diagnostics) {
 	if f == nil || e.Output == "" {
 		return s.allOutputs(f), nil

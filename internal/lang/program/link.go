@@ -116,16 +116,9 @@ func (l *linker) outputs(n *Node, u use) {
 		}
 		return
 	}
-	i, ok := child.Unit.Index(Output, u.output)
-	if !ok {
-		l.ok = false
-		if child.Unit.Module.Unreadable() {
-			return
-		}
-		l.bag.Add(NoOutput(child, u.output).At(u.at))
-		return
-	}
-	l.add(Ref{To: child.Decl(i), Use: u.why, Key: u.hint, Fixed: u.fixed, Range: u.at})
+	if i, ok := child.Unit.Index(Output, u.output); ok {
+		l.add(Ref{To: child.Decl(i), Use: u.why, Key: u.hint, Fixed: u.fixed, Range: u.at})
+	} // otherwise evaluation says so: in try, or in an arm that is not taken, it is no mistake
 }
 
 // NoOutput says that a module that is called has no output of a name.
