@@ -264,6 +264,16 @@ type Resource struct {
 	TypeRange    diag.Range
 }
 
+// HasResourcesOf is whether resources of the module, of any mode, use the provider with a local name.
+func (m *Module) HasResourcesOf(local string) bool {
+	for _, r := range m.Resources {
+		if r.LocalProvider().Local == local {
+			return true
+		}
+	}
+	return false
+}
+
 // LocalProvider is the local name of the provider that the block uses.
 func (r *Resource) LocalProvider() ProviderName {
 	if r.Provider != nil {

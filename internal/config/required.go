@@ -133,9 +133,6 @@ func (l *loader) implied() {
 			l.imply(i.Provider.Local)
 		}
 	}
-	for local := range l.mod.Meta {
-		l.imply(local)
-	}
 	l.sameSource()
 }
 

@@ -172,6 +172,9 @@ func (c *binder) unit(n *Node) {
 	}
 	c.functions(n)
 	for _, local := range slices.Sorted(maps.Keys(n.Unit.metas)) {
+		if !n.Unit.Module.HasResourcesOf(local) {
+			continue // there is nobody to say it to
+		}
 		schemas := c.s(n.Config.Provider(local))
 		switch {
 		case schemas == nil:
