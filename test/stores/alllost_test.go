@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -56,36 +57,12 @@ func TestAllLost(t *testing.T) {
 			f := newFleet(t, tt.p)
 			u := f.machine()
 			u.configure(many + tt.p.backend)
-			cmd := u.cmd("apply", "-auto-approve", "-parallelism=4")
-			check(t, cmd.Start())
-			made := func() map[string]bool {
-				all := map[string]bool{}
-				files, _ := filepath.Glob(filepath.Join(f.real, "*"))
-				for _, file := range files {
-					text, _ := os.ReadFile(file)
-					for _, m := range regexp.MustCompile(`"n(\d+)"`).FindAllStringSubmatch(string(text), 1) {
-						all["playground_thing.a["+m[1]+"]"] = true
-					}
-				}
-				return all
-			}
-			for range 3000 {
-				if time.Sleep(10 * time.Millisecond); len(made()) >= 15 {
-					break
-				}
-			}
-			keeper := child(cmd.Process.Pid, "_keep")
-			check(t, syscall.Kill(keeper, syscall.SIGKILL))
-			check(t, cmd.Process.Kill())
-			_ = cmd.Wait()
-			gone(t, keeper)
-			check(t, os.RemoveAll(u.dir))
+			all := f.lose(u)
 			v := f.machine()
 			v.configure(many + tt.p.backend)
 			free(v)
 			plan := v.run2("plan")
 			known, named := 0, 0
-			all := made()
 			for object := range all {
 				switch {
 				case strings.Contains(plan, object+": Refreshing state"):
@@ -97,6 +74,77 @@ func TestAllLost(t *testing.T) {
 			t.Logf("%d were made: %d are in the state of the next run, %d others are named by it", len(all), known, named)
 			if tt.keeps && (len(all) < 15 || known+named < len(all)) || !tt.keeps && known > 0 {
 				t.Errorf("it says:\n%s", plan)
+			}
+		})
+	}
+}
+
+// lose kills the engine and the keeper of an apply while objects are being made, takes the machine away, and gives the
+// addresses of the objects that are there.
+func (f *fleet) lose(u *directory) map[string]bool {
+	f.Helper()
+	cmd := u.cmd("apply", "-auto-approve", "-parallelism=4")
+	check(f.T, cmd.Start())
+	made := func() map[string]bool {
+		all := map[string]bool{}
+		files, _ := filepath.Glob(filepath.Join(f.real, "*"))
+		for _, file := range files {
+			text, _ := os.ReadFile(file)
+			for _, m := range regexp.MustCompile(`"n(\d+)"`).FindAllStringSubmatch(string(text), 1) {
+				all["playground_thing.a["+m[1]+"]"] = true
+			}
+		}
+		return all
+	}
+	for range 3000 {
+		if time.Sleep(10 * time.Millisecond); len(made()) >= 15 {
+			break
+		}
+	}
+	keeper := child(cmd.Process.Pid, "_keep")
+	check(f.T, syscall.Kill(keeper, syscall.SIGKILL))
+	check(f.T, cmd.Process.Kill())
+	_ = cmd.Wait()
+	gone(f.T, keeper)
+	check(f.T, os.RemoveAll(u.dir))
+	return made()
+}
+
+// TestWorkspaceOfJournal: a workspace of which there is no more than the journal of its first run, which was lost, is one
+// of those of the store, and moves with them.
+func TestWorkspaceOfJournal(t *testing.T) {
+	port, url := startPostgres(t), startS3(t, (&bucket{}).around)
+	for name, p := range map[string]place{
+		"pg, rows": rowsPlace(port, "first rows"),
+		"pg, journal": {"terraform {\n  backend \"pg\" {\n    schema_name = \"first journal\"\n    journal = true\n  }\n}\n",
+			[]string{"PG_CONN_STR=postgres://postgres:canary-4711@127.0.0.1:" + port + "/postgres?sslmode=disable"}},
+		"s3": s3Place(url, "first", journalOn),
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFleet(t, p)
+			u := f.machine()
+			u.configure(many + p.backend)
+			u.env = append(u.env, "TF_WORKSPACE=other")
+			made := f.lose(u)
+			v := f.machine()
+			v.configure(many + p.backend)
+			if list := v.run(0, "workspace", "list"); !strings.Contains(list, "  other\n") {
+				t.Errorf("the workspace is not there:\n%s", list)
+			}
+			there := *v
+			there.env = append(slices.Clip(v.env), "TF_WORKSPACE=other")
+			free(&there)
+			v.configure(many)
+			moved := v.run(0, "init", "-migrate-state", "-force-copy")
+			v.run(0, "workspace", "select", "other")
+			if has := strings.Count(v.run(0, "state", "list"), "playground_thing.a["); has == 0 || has+4 < len(made) {
+				t.Errorf("of %d objects %d were moved:\n%s", len(made), has, moved)
+			}
+			v.configure(many + p.backend)
+			v.run(0, "init", "-reconfigure")
+			v.run(0, "workspace", "select", "default")
+			if out := v.run2("workspace", "delete", "-force", "other"); !strings.Contains(out, "Deleted workspace") && !strings.Contains(out, "doesn't exist") {
+				t.Errorf("what is left there cannot be deleted:\n%s", out)
 			}
 		})
 	}

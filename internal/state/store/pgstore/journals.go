@@ -33,6 +33,11 @@ func (s *journaling) own(workspace string) (id, session string) {
 	return h.who.ID, session
 }
 
+// List implements store.Store. A workspace is also one of which there is no more than what a lost run has recorded.
+func (s *journaling) List(ctx context.Context) ([]string, error) {
+	return s.names(ctx, `SELECT name FROM `+s.table+` UNION SELECT workspace FROM `+s.journals())
+}
+
 // Note implements store.Journaler.
 func (s *journaling) Note(ctx context.Context, workspace string, at int64, data []byte) error {
 	id, session := s.own(workspace)

@@ -220,13 +220,17 @@ func (r *remote) List(ctx context.Context) ([]string, error) {
 		}
 		for _, o := range page.Contents {
 			rest, _ := strings.CutPrefix(aws.ToString(o.Key), prefix)
-			if name, ok := strings.CutSuffix(rest, "/"+r.o.Key); ok && store.CheckName(name) == nil && name != store.Default {
+			name, ok := strings.CutSuffix(rest, "/"+r.o.Key)
+			if !ok && r.o.Journal { // what a run has recorded that was lost before there was a state
+				name, _, ok = strings.Cut(rest, "/"+r.o.Key+journalSuffix)
+			}
+			if ok && store.CheckName(name) == nil && name != store.Default {
 				names = append(names, name)
 			}
 		}
 	}
 	slices.Sort(names)
-	return slices.Insert(names, 0, store.Default), nil
+	return slices.Insert(slices.Compact(names), 0, store.Default), nil
 }
 
 // is reports whether a service gave one of these errors.
