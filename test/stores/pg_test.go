@@ -110,6 +110,9 @@ func testSkipped(t *testing.T, port string) {
 	_, err := document.List(ctx)
 	check(t, err)
 	without, _ := store.As[store.Journaler](opener(t, port, "skipped journal", "document", "journal", "skip_table_creation")())
+	if _, err := without.(store.Store).List(ctx); err == nil || !strings.Contains(err.Error(), "skip_table_creation") { // so init says it
+		t.Errorf("without the table of journals workspaces are listed: %v", err)
+	}
 	if _, err := without.Lost(ctx, "w"); err == nil || !strings.Contains(err.Error(), "skip_table_creation") {
 		t.Errorf("the table of journals: %v", err)
 	}
