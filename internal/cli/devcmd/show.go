@@ -112,7 +112,7 @@ func runShow(ctx context.Context, c *base.Call, f *showFlags) int {
 		return p.UI.Fail()
 	}
 	if bytes.HasPrefix(data, []byte("PK")) || crypt.Sealed(data) && !crypt.IsState(data) {
-		return showSaved(ctx, p, data)
+		return showSaved(ctx, p, path, data)
 	}
 	if text := bytes.TrimSpace(data); len(text) > 0 && text[0] != '{' {
 		p.Bag.Add(diag.Errorf("Failed to read the given file as a state or plan file", "%s is neither: a state is a JSON object, a saved plan a zip archive.", path))
@@ -182,8 +182,8 @@ func showSnapshot(p *project.Project, s *state.Snapshot) int {
 }
 
 // showSaved shows a saved plan, with the configuration that is inside it.
-func showSaved(ctx context.Context, p *project.Project, data []byte) int {
-	saved, ok := p.OpenPlan(ctx, data)
+func showSaved(ctx context.Context, p *project.Project, name string, data []byte) int {
+	saved, ok := p.OpenPlan(ctx, name, data)
 	if !ok {
 		return p.UI.Fail()
 	}

@@ -35,11 +35,11 @@ func (p *Project) ReadPlan(ctx context.Context, name string) (*file.Contents, bo
 		p.Bag.Add(diag.Errorf("Failed to load \""+name+"\" as a plan file", "The file %s cannot be read: %s.", name, disk.Reason(err)))
 		return nil, false
 	}
-	return p.OpenPlan(ctx, data)
+	return p.OpenPlan(ctx, name, data)
 }
 
 // OpenPlan reads the content of a plan file, which may be encrypted.
-func (p *Project) OpenPlan(ctx context.Context, data []byte) (*file.Contents, bool) {
+func (p *Project) OpenPlan(ctx context.Context, name string, data []byte) (*file.Contents, bool) {
 	e, ok := p.States().Encryption()
 	if !ok {
 		return nil, false
@@ -47,11 +47,11 @@ func (p *Project) OpenPlan(ctx context.Context, data []byte) (*file.Contents, bo
 	if e.Plan != nil || crypt.Sealed(data) {
 		var err error
 		if data, _, err = e.Plan.Open(ctx, data); err != nil {
-			p.Bag.Add(workspace.Problem(err, diag.Errorf("Invalid plan file", "%s.", err)))
+			p.Bag.Add(workspace.Problem(err, diag.Errorf("Invalid plan file", "The file %s cannot be decrypted: %s.", name, err)))
 			return nil, false
 		}
 	}
-	return file.Read(data, p.PlanKey.Read(), p.Bag)
+	return file.Read(name, data, p.PlanKey.Read(), p.Bag)
 }
 
 // OpenState reads a state from a file, which may be encrypted.

@@ -59,7 +59,7 @@ func BenchmarkRead(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				var bag diag.Bag
-				if _, ok := Read(data, nil, &bag); !ok {
+				if _, ok := Read("a.plan", data, nil, &bag); !ok {
 					b.Fatal(bag.List())
 				}
 			}

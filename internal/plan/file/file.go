@@ -97,17 +97,18 @@ func (a *archive) addStates(p *plan.Plan) (err error) {
 // Read reads a saved plan. key is what Contents.Own is about, nil for none: a plan that says it is sealed with it, and
 // is not, cannot be used. Whether this program may apply it is for WrittenBy to say,
 // whether it still fits the state for Stale.
-func Read(data, key []byte, bag *diag.Bag) (*Contents, bool) {
-	c, d := read(data, key, bag)
+func Read(name string, data, key []byte, bag *diag.Bag) (*Contents, bool) {
+	c, d := read(name, data, key, bag)
 	if d != nil {
+		d.Detail = "The file " + name + " " + d.Detail
 		bag.Add(*d)
 	}
 	return c, d == nil && c != nil
 }
 
-// read gives nil and nil when what is wrong is in the bag already.
-func read(data, key []byte, bag *diag.Bag) (*Contents, *diag.Diagnostic) {
-	m, d := open(data)
+// read gives nil and nil when what is wrong is in the bag already. What it gives is said of the file, which is not named.
+func read(name string, data, key []byte, bag *diag.Bag) (*Contents, *diag.Diagnostic) {
+	m, d := open(name, data)
 	if d != nil {
 		return nil, d
 	}

@@ -125,7 +125,7 @@ func write(t testing.TB, c *Contents) []byte {
 
 func readBack(data []byte) (*Contents, string) {
 	var bag diag.Bag
-	c, ok := Read(data, nil, &bag)
+	c, ok := Read("a.plan", data, nil, &bag)
 	var all []string
 	for _, d := range bag.List() {
 		all = append(all, d.Error())
@@ -318,7 +318,7 @@ func TestKeys(t *testing.T) {
 	key, other := []byte("0123456789abcdef"), []byte("another one")
 	read := func(data, key []byte) (*Contents, string) {
 		var bag diag.Bag
-		c, _ := Read(data, key, &bag)
+		c, _ := Read("a.plan", data, key, &bag)
 		if bag.Len() == 0 {
 			return c, ""
 		}
@@ -423,7 +423,7 @@ func TestRefused(t *testing.T) {
 		{"text", []byte("garbage"), "it is not a zip archive"},
 		{"a state", []byte(`{"version":4}`), "it is not a zip archive"},
 		{"another archive", sealed(t, member{"main.tf", "x"}), `has no member "tfplan"`},
-		{"a plan of a peer", with(t, member{"tfplan", "\x08\x03\x12\x05hello"}), "Unsupported plan file; The file is a saved plan of another program"},
+		{"a plan of a peer", with(t, member{"tfplan", "\x08\x03\x12\x05hello"}), "Unsupported plan file; The file a.plan is a saved plan of another program"},
 		{"an empty plan", with(t, member{"tfplan", ""}), "a saved plan of another program"},
 		{"a newer format", with(t, member{"tfplan", "lethe plan v8 1.13.0\nxyz"}), "made by Lethe v1.13.0, in version 8 of the plan format; this version of Lethe knows version 7. Use the version of Lethe that made the plan, or make a new plan."},
 		{"an older format", with(t, member{"tfplan", "lethe plan v2 1.12.0\n\x00\x05"}), "made by Lethe v1.12.0, in version 2 of the plan format; this version of Lethe knows version 7."},

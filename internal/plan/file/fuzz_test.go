@@ -55,7 +55,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, data := range [][]byte{data, sealed(t, member{"tfplan", string(data)})} {
 			var bag diag.Bag
-			c, ok := Read(data, nil, &bag)
+			c, ok := Read("a.plan", data, nil, &bag)
 			if ok != (c != nil) || ok == bag.HasErrors() {
 				t.Fatalf("result and errors do not agree: %v, %v", c, bag.List())
 			}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"hash/crc32"
 	"io"
+	"path"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -22,10 +23,10 @@ type members struct {
 }
 
 // open finds the members without inflating any.
-func open(data []byte) (*members, *diag.Diagnostic) {
+func open(name string, data []byte) (*members, *diag.Diagnostic) {
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if errors.Is(err, zip.ErrFormat) {
-		return nil, broken("it is not a zip archive, as saved plans are, or only the beginning of one")
+		return nil, noArchive(name)
 	}
 	if err != nil {
 		return nil, broken("its directory cannot be read: %s", err)
@@ -45,6 +46,20 @@ func open(data []byte) (*members, *diag.Diagnostic) {
 		return nil, broken("it is a zip archive, but has no member %q", memberPlan)
 	}
 	return m, nil
+}
+
+// noArchive says what is wrong with a file that is no archive. By mistake it is one that the plan would be made from.
+func noArchive(name string) *diag.Diagnostic {
+	var d diag.Diagnostic
+	switch path.Ext(strings.TrimSuffix(name, ".json")) {
+	case ".tf", ".tofu":
+		d = diag.Errorf(badFile, "is configuration and no saved plan. Configuration is planned from all files of a directory: leave the file out for the working directory, or name another one with the global option -chdir.")
+	case ".tfvars":
+		d = diag.Errorf(badFile, "has values of variables and is no saved plan. Give it to a plan, with -var-file.")
+	default:
+		return broken("it is not a zip archive, as saved plans are, or only the beginning of one")
+	}
+	return &d
 }
 
 // format is the version of what body.go says.
@@ -67,7 +82,7 @@ func (m *members) header() (*Contents, int, *diag.Diagnostic) {
 	line, _, complete := strings.Cut(string(start), "\n")
 	rest, ours := strings.CutPrefix(line, "lethe plan v")
 	if !ours {
-		d := diag.Errorf(badProgram, "The file is a saved plan of another program, such as Terraform or OpenTofu. A saved plan can be applied only by the program that made it: use that one, or make a plan with Lethe.")
+		d := diag.Errorf(badProgram, "is a saved plan of another program, such as Terraform or OpenTofu. A saved plan can be applied only by the program that made it: use that one, or make a plan with Lethe.")
 		return nil, 0, &d
 	}
 	version, program, _ := strings.Cut(rest, " ")
@@ -75,7 +90,7 @@ func (m *members) header() (*Contents, int, *diag.Diagnostic) {
 		return nil, 0, broken("its member %q begins in a way that makes no sense", memberPlan)
 	}
 	if version != format {
-		d := diag.Errorf(badProgram, "The plan was made by Lethe v%s, in version %s of the plan format; this version of Lethe knows version %s. Use the version of Lethe that made the plan, or make a new plan.", program, version, format)
+		d := diag.Errorf(badProgram, "was made by Lethe v%s, in version %s of the plan format; this version of Lethe knows version %s. Use the version of Lethe that made the plan, or make a new plan.", program, version, format)
 		return nil, 0, &d
 	}
 	return &Contents{Version: program}, len(line) + 1, nil

@@ -121,6 +121,6 @@ func checkSeal(data, key []byte) (own bool, d *diag.Diagnostic) {
 const badFile = "Invalid plan file"
 
 func broken(format string, a ...any) *diag.Diagnostic {
-	d := diag.Errorf(badFile, "The file cannot be used as a saved plan: "+format+". Make a new plan.", a...)
+	d := diag.Errorf(badFile, "cannot be used as a saved plan: "+format+". Make a new plan.", a...)
 	return &d
 }
