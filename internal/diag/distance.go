@@ -108,6 +108,15 @@ func SuggestAmong(given string, candidates []string) string {
 	return Suggest(given, candidates)
 }
 
+// Some names what there is, the first five of many.
+func Some(names []string) string {
+	const most = 5
+	if n := len(names); n > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), n-most)
+	}
+	return strings.Join(names, ", ")
+}
+
 // Meant is the end of a sentence that says which name was meant; empty without one.
 func Meant(name string) string {
 	if name == "" {

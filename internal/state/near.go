@@ -2,7 +2,6 @@ package state
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -22,18 +21,14 @@ func (s *Snapshot) Near(t addr.Target) string {
 
 // NearInstance is the same for an instance: those that its resource has, or another address.
 func (s *Snapshot) NearInstance(i addr.Instance) string {
-	const most = 5
 	var there, names []string
 	for o := range s.Resource(i.Abs()).Objects() {
 		if !o.IsDeposed() {
 			there = append(there, o.Instance.String())
 		}
 	}
-	switch n := len(there); {
-	case n > most:
-		return fmt.Sprintf(" The state has %s and %d more.", strings.Join(there[:most], ", "), n-most)
-	case n > 0:
-		return fmt.Sprintf(" The state has %s.", strings.Join(there, ", "))
+	if len(there) > 0 {
+		return fmt.Sprintf(" The state has %s.", diag.Some(there))
 	}
 	for o := range s.Objects() {
 		names = append(names, o.Instance.String(), o.Instance.Abs().String())

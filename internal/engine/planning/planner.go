@@ -78,6 +78,7 @@ type planner struct {
 	prior *state.Snapshot // the previous run's, moves done
 	moved *moving.Moves
 	hosts run.Hosts
+	named targeting.Request // what options name
 	sel   *targeting.Selection
 
 	graph  walk.Graph

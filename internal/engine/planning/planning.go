@@ -65,6 +65,7 @@ func Plan(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Result
 	p.walk(ctx)
 	r.Frame.End()
 	p.run.Objects.Review()
+	p.warnAbsent()
 	p.moved.Faults(p.run.Frame, p.req.Mode == plan.Destroy, p.run.Bag)
 	made := (&importFinisher{p}).finish(ctx)
 	out := p.result()
@@ -89,13 +90,23 @@ func (p *planner) prepare() bool {
 	p.prior = p.moved.State
 	p.edit, p.hosts = p.prior.Edit(), run.HostsFor(p.run.Settings, p.run.Program.Tree(), p.prior)
 	filling.ExpandBefore(p.run.Program, p.run.Frame, p.prior)
-	sel, ok := targeting.Select(targeting.Request{
+	p.named = targeting.Request{
 		Program: p.run.Program, Receivers: p.run.Receivers, Prior: p.prior, Stored: p.storedResources(),
 		Targets: p.req.Targets, Excludes: p.req.Excludes, Replace: p.req.Replace, Destroy: p.req.Mode == plan.Destroy, Quiet: p.req.Quiet, Changed: p.req.Changed,
-	}, p.run.Bag)
+	}
+	sel, ok := targeting.Select(p.named, p.run.Bag)
 	p.sel = sel
 	p.leaveBefore()
 	return ok && p.checkMoved() && checkReplace(p.req.Replace, p.run.Bag)
+}
+
+// warnAbsent warns of instances that are named and not there. Where nothing is created only what is stored counts.
+func (p *planner) warnAbsent() {
+	root := p.run.Frame
+	if p.req.Mode != plan.Normal {
+		root = nil
+	}
+	p.named.WarnAbsent(root, p.run.Bag)
 }
 
 // build makes the graph: a node or gate for every declaration, refresh nodes for what is in the

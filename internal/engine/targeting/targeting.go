@@ -2,7 +2,6 @@ package targeting
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -33,46 +32,12 @@ func Select(r Request, bag *diag.Bag) (*Selection, bool) {
 		p.chooseExcludes(s)
 		p.warnPartial("exclude")
 	}
-	p.warnUnmatched()
+	r.warnUnmatched(p.bag)
 	return s, true
 }
 
-// warnUnmatched warns of addresses that no resource has, declared or in the state: likely they are misspelt, and what
-// they were to be about is not done.
-func (p *selector) warnUnmatched() {
-	if p.request.Quiet || p.request.Changed {
-		return
-	}
-	var known []addr.Resource
-	for _, d := range p.request.Program.Decls() {
-		if d.Kind == program.Resource {
-			known = append(known, d.Resource)
-		}
-	}
-	known = slices.AppendSeq(known, maps.Keys(p.request.Stored))
-	warn := func(flag string, a fmt.Stringer, covers func(addr.Resource) bool) {
-		if slices.ContainsFunc(known, covers) {
-			return
-		}
-		var names []string
-		for _, r := range known {
-			names = append(names, r.String(), r.Module.String())
-		}
-		p.bag.Add(diag.Warningf("Address matches nothing", "The -%s option says %s, and there is no such resource, neither in the configuration nor in the state.%s", flag, a, diag.DidYouMean(a.String(), names)))
-	}
-	for _, t := range p.request.Targets {
-		warn("target", t, t.Covers)
-	}
-	for _, t := range p.request.Excludes {
-		warn("exclude", t, t.Covers)
-	}
-	for _, i := range p.request.Replace {
-		warn("replace", i, func(r addr.Resource) bool { return r == i.Resource() })
-	}
-}
-
 func (p *selector) warnPartial(flag string) {
-	if p.request.Quiet || p.request.Changed {
+	if p.request.quiet() {
 		return
 	}
 	p.bag.Add(diag.Warningf("Resource targeting is in effect",
