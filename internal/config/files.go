@@ -121,6 +121,10 @@ const EncryptionVariable = "TF_ENCRYPTION"
 // ParseBody parses a text within the limits, in the syntax that its name asks for; that of EncryptionVariable may be in
 // either. The body is never nil.
 func ParseBody(name string, text []byte, l limits.Limits, bag *diag.Bag) (hcl.Body, bool) {
+	if syntax.Wide(text) {
+		bag.Add(diag.Errorf("Invalid character encoding", "The file is in UTF-16, and all input files must be UTF-8 encoded. Save it with UTF-8 encoding selected in the editor.").At(rangeAt(name, text, 0)))
+		return hcl.EmptyBody(), false
+	}
 	if at := bytes.IndexByte(text, 0); at >= 0 {
 		bag.Add(diag.Errorf("Invalid character", "There is a NUL byte here, and no text has one. The file may be damaged, or be something else than configuration.").At(rangeAt(name, text, at)))
 		return hcl.EmptyBody(), false

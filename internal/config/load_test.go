@@ -296,6 +296,8 @@ func TestBombs(t *testing.T) {
 		"defaults in a type": {"main.tf", "variable \"a\" {\n  type = object({ a = optional(list(any), [" + r("{ a = 1 },", 100_000) + "]) })\n}\n", "Constant expression too large"},
 		"powers":             {"main.tf", "variable \"a\" {\n  type = string\n  default = 1e9999" + r("*1e9999", 4000) + "\n}\n", "Invalid default value for variable"},
 		"encoding":           {"main.tf", "variable \"\xe9\" {}\n", "Invalid character encoding"},
+		"UTF-16":             {"main.tf", "\xff\xfel\x00o\x00", "Invalid character encoding"},
+		"UTF-16 JSON":        {"main.tf.json", "\xfe\xff\x00{\x00}", "Invalid character encoding"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/jsontext"
+	"github.com/lethe-iac/lethe/internal/syntax"
 )
 
 // Read reads a state file of format 4. The snapshot keeps parts of data, which must not be changed afterwards.
@@ -19,6 +20,10 @@ func Read(data []byte, bag *diag.Bag) (*Snapshot, bool) {
 		bag.Add(diag.Errorf(badEmpty, "The state file has no content. A state file is never empty, not even one without resources, so this one was probably cut off while it was written. Nothing was changed; restore the file from a backup or, if there never was a state, delete it."))
 		return nil, false
 	}
+	if is := Converted(data); is != "" {
+		bag.Add(diag.Errorf(badFormat, "The state file %s, so that an editor or a shell has written it: states are in UTF-8, without a byte order mark. Nothing was changed; save the file so, or restore it from a backup.", is))
+		return nil, false
+	}
 	r := newReader(data, bag)
 	r.file()
 	if !r.finish() {
@@ -27,6 +32,17 @@ func Read(data []byte, bag *diag.Bag) (*Snapshot, bool) {
 	r.snap.source = data
 	r.snap.derived = &derived{}
 	return r.snap, true
+}
+
+// Converted says how a state is encoded that nothing which keeps states has written.
+func Converted(data []byte) string {
+	switch {
+	case syntax.Wide(data):
+		return "is in UTF-16"
+	case bytes.HasPrefix(data, []byte("\ufeff")):
+		return "begins with a byte order mark"
+	}
+	return ""
 }
 
 func newReader(data []byte, bag *diag.Bag) *reader {

@@ -360,3 +360,8 @@ func CheckJSON(src []byte, l limits.Limits) Problem {
 
 // HasSequence reports whether a template may be more than literal text.
 func HasSequence(s string) bool { return strings.Contains(s, "${") || strings.Contains(s, "%{") }
+
+// Wide reports whether a text is in UTF-16, and says so, as what some editors and shells write does.
+func Wide(text []byte) bool {
+	return bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff"))
+}

@@ -114,7 +114,7 @@ func runShow(ctx context.Context, c *base.Call, f *showFlags) int {
 	if bytes.HasPrefix(data, []byte("PK")) || crypt.Sealed(data) && !crypt.IsState(data) {
 		return showSaved(ctx, p, path, data)
 	}
-	if text := bytes.TrimSpace(data); len(text) > 0 && text[0] != '{' {
+	if text := bytes.TrimSpace(data); len(text) > 0 && text[0] != '{' && state.Converted(data) == "" {
 		p.Bag.Add(diag.Errorf("Failed to read the given file as a state or plan file", "%s is neither: a state is a JSON object, a saved plan a zip archive.", path))
 		return p.UI.Fail()
 	}
