@@ -146,6 +146,22 @@ func parseNative(text []byte, name string, l limits.Limits) (hcl.Body, hcl.Diagn
 	if p.Kind != syntax.None {
 		return nil, nil, p
 	}
+	return body, worded(ds, name, text), p
+}
+
+// ParseExpression parses an expression that stands by itself, within the limits.
+func ParseExpression(name string, text []byte, l limits.Limits, bag *diag.Bag) (hclsyntax.Expression, bool) {
+	l = l.Filled()
+	if p := syntax.CheckExpression(text, l); p.Kind != syntax.None {
+		bag.Add(Refused(p, name, text, l))
+		return nil, false
+	}
+	e, ds := hclsyntax.ParseExpression(text, name, hcl.InitialPos)
+	return e, bag.HCL(worded(ds, name, text))
+}
+
+// worded are what a parser says of a text in native syntax, one message for one mistake.
+func worded(ds hcl.Diagnostics, name string, text []byte) hcl.Diagnostics {
 	for _, d := range ds {
 		openHeredoc(d, name, text)
 	}
@@ -153,7 +169,7 @@ func parseNative(text []byte, name string, l limits.Limits) (hcl.Body, hcl.Diagn
 	for _, d := range ds {
 		foreignOperator(d, text)
 	}
-	return body, ds, p
+	return ds
 }
 
 func parseJSON(text []byte, name string, l limits.Limits) (hcl.Body, hcl.Diagnostics, syntax.Problem) {
@@ -330,7 +346,7 @@ func problemText(k syntax.Kind, l limits.Limits) (title, detail string) {
 	case syntax.Comment:
 		return "Unterminated comment", "Nothing closes the comment that begins here. Add */ at its end."
 	case syntax.Encoding:
-		return "Invalid character encoding", "All input files must be UTF-8 encoded, and here is a byte that is not. Save the file with UTF-8 encoding selected in the editor."
+		return "Invalid character encoding", "All input must be UTF-8 encoded, and here is a byte that is not. If it is in a file, save that with UTF-8 encoding selected in the editor."
 	}
 	return "Invalid expression", "A bracket is closed by one of another kind before this place, and too many brackets follow."
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/limits"
-	"github.com/lethe-iac/lethe/internal/syntax"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -110,16 +109,11 @@ func ValueFiles(dir string, o Options) []string {
 // ParseValue reads one value in native syntax, as -var and TF_VAR_ have it for variables whose
 // type is not a primitive one. name is what the value's place is called in messages.
 func ParseValue(name, text string, l limits.Limits, bag *diag.Bag) (cty.Value, bool) {
-	l = l.Filled()
-	if p := syntax.CheckExpression([]byte(text), l); p.Kind != syntax.None {
-		bag.Add(Refused(p, name, []byte(text), l))
+	e, ok := ParseExpression(name, []byte(text), l, bag)
+	if !ok {
 		return cty.DynamicVal, false
 	}
-	e, ds := hclsyntax.ParseExpression([]byte(text), name, hcl.InitialPos)
-	if !bag.HCL(ds) {
-		return cty.DynamicVal, false
-	}
-	v, d := constant(e, l)
+	v, d := constant(e, l.Filled())
 	if d != nil {
 		return cty.DynamicVal, bag.HCL(hcl.Diagnostics{d})
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 	"github.com/lethe-iac/lethe/internal/lang/program"
@@ -25,11 +26,8 @@ func (f *Frame) ParseAndEval(src []byte, filename string, face Face, bag *diag.B
 		bag.Add(diag.Errorf("Expression too long", "An expression typed in may have up to %d bytes.", LongestInput))
 		return mark.Plain(cty.DynamicVal), Broken
 	}
-	e, diags := hclsyntax.ParseExpression(src, filename, diag.Pos{Line: 1, Column: 1})
-	if !bag.HCL(diags) {
-		return mark.Plain(cty.DynamicVal), Broken
-	}
-	if !callable(f, e, bag) {
+	e, ok := config.ParseExpression(filename, src, f.w.budget.l, bag)
+	if !ok || !callable(f, e, bag) {
 		return mark.Plain(cty.DynamicVal), Broken
 	}
 	return f.Eval(e, Scope{}, face, bag)

@@ -53,9 +53,9 @@ func noArchive(name string) *diag.Diagnostic {
 	var d diag.Diagnostic
 	switch path.Ext(strings.TrimSuffix(name, ".json")) {
 	case ".tf", ".tofu":
-		d = diag.Errorf(badFile, "is configuration and no saved plan. Configuration is planned from all files of a directory: leave the file out for the working directory, or name another one with the global option -chdir.")
+		d = diag.Errorf(badFile, "cannot be used as a saved plan: it is configuration, and saved plans are zip archives. Configuration is planned from all files of a directory: leave the file out for the working directory, or name another one with the global option -chdir.")
 	case ".tfvars":
-		d = diag.Errorf(badFile, "has values of variables and is no saved plan. Give it to a plan, with -var-file.")
+		d = diag.Errorf(badFile, "cannot be used as a saved plan: it has values of variables, and saved plans are zip archives. Give it to a plan, with -var-file.")
 	default:
 		return broken("it is not a zip archive, as saved plans are, or only the beginning of one")
 	}
