@@ -70,6 +70,7 @@ func Main(env Env) int {
 	if cmd == nil {
 		return noCommand(&env, args)
 	}
+	env.Commands = names()
 	rest, err := withDefaults(&env, cmd, rest)
 	if err != nil {
 		fmt.Fprintf(env.Stderr, "Error: %s\n", err)
@@ -78,14 +79,19 @@ func Main(env Env) int {
 	return env.Run(cmd, rest)
 }
 
-func noCommand(e *Env, args []string) int {
-	var names []string
+// names are those of all commands, and of their groups.
+func names() []string {
+	var out []string
 	for _, c := range commands() {
-		names = append(names, c.Name)
+		out = append(out, c.Name)
 		if group, _, ok := strings.Cut(c.Name, " "); ok {
-			names = append(names, group)
+			out = append(out, group)
 		}
 	}
+	return out
+}
+
+func noCommand(e *Env, args []string) int {
 	if of, ok := aliases[args[0]]; ok {
 		args = append([]string{of}, args[1:]...)
 	}
@@ -96,7 +102,7 @@ func noCommand(e *Env, args []string) int {
 		}
 		if len(args) > 1 {
 			name := args[0] + " " + args[1]
-			fmt.Fprintf(e.Stderr, "\nLethe has no command named %q.%s\n", name, diag.Meant(diag.Suggest(name, names)))
+			fmt.Fprintf(e.Stderr, "\nLethe has no command named %q.%s\n", name, diag.Meant(diag.Suggest(name, names())))
 		}
 		return base.ExitError
 	}
@@ -104,7 +110,7 @@ func noCommand(e *Env, args []string) int {
 		fmt.Fprintf(e.Stderr, "Error: Command \"%s\" is no longer supported\n\n%s\n", args[0], why)
 		return base.ExitError
 	}
-	fmt.Fprintf(e.Stderr, "Lethe has no command named %q.%s", args[0], diag.Meant(diag.Suggest(args[0], names)))
+	fmt.Fprintf(e.Stderr, "Lethe has no command named %q.%s", args[0], diag.Meant(diag.Suggest(args[0], names())))
 	fmt.Fprint(e.Stderr, "\n\nTo see all of Lethe's top-level commands, run:\n  lethe -help\n\n")
 	return base.ExitError
 }

@@ -51,17 +51,18 @@ const (
 
 // Env is what a command sees of the world.
 type Env struct {
-	Args    []string // without the program's name
-	Program string   // argv[0]
-	Stdin   io.Reader
-	Stdout  io.Writer
-	Stderr  io.Writer
-	Dir     string // the working directory, absolute
-	Environ []string
-	Now     func() time.Time
-	Signals <-chan os.Signal // interrupts; may be nil
-	Files   disk.FS          // where states, journals, plans and selections are kept; nil: the real one
-	Called  string           // Dir as it was before -chdir; "" without one
+	Args     []string // without the program's name
+	Program  string   // argv[0]
+	Stdin    io.Reader
+	Stdout   io.Writer
+	Stderr   io.Writer
+	Dir      string // the working directory, absolute
+	Environ  []string
+	Now      func() time.Time
+	Signals  <-chan os.Signal // interrupts; may be nil
+	Files    disk.FS          // where states, journals, plans and selections are kept; nil: the real one
+	Called   string           // Dir as it was before -chdir; "" without one
+	Commands []string         // names of all, and of their groups
 
 	// Hide keeps others out of the program's memory. It is called when the first secret is in it; may be nil.
 	Hide func()
@@ -79,10 +80,11 @@ type Command struct {
 	// Examples are commands, as a user would write them, each with what it does.
 	Examples [][2]string
 	Hidden   bool
-	Stream   bool // -json is a stream of events; elsewhere it is one document
-	Result   bool // standard output is for what is asked for alone, also without -json
-	Makes    bool // it may change what providers manage
-	Counts   bool // it counts its operands itself; elsewhere it is run only with as many as Args says, any number where Args is empty
+	Stream   bool   // -json is a stream of events; elsewhere it is one document
+	Result   bool   // standard output is for what is asked for alone, also without -json
+	Makes    bool   // it may change what providers manage
+	Counts   bool   // it counts its operands itself; elsewhere it is run only with as many as Args says
+	Instead  string // a sentence for those who give operands to a command that takes none
 	// Setup registers the flags of the command and gives the function that runs it with them. Help and
 	// completion call it for the flags alone.
 	Setup func(c *Call) Run
@@ -117,8 +119,9 @@ type Call struct {
 	Secrets  *secret.Set
 	UI       *Screen
 	Stops    Stops
-	Log      func(string) // takes a sentence about what is done, for the log; nil: nothing is logged
-	Heard    func(string) // gets each line of the log as well; nil: nothing listens
+	Misread  func() (diag.Diagnostic, bool) // says of operands that they were meant for an option; may be nil
+	Log      func(string)                   // takes a sentence about what is done, for the log; nil: nothing is logged
+	Heard    func(string)                   // gets each line of the log as well; nil: nothing listens
 
 	// Interrupts, which may come at any time, look at these.
 	Work    atomic.Pointer[engine.Engine] // what is under way; nil before there is any

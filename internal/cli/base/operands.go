@@ -1,24 +1,53 @@
 package base
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 )
+
+const tooMany = "Too many command line arguments" // as Terraform and OpenTofu call it
 
 // NoOperands refuses operands.
 func (c *Call) NoOperands() bool {
 	if len(c.Operands) == 0 {
 		return true
 	}
-	c.Bag.Add(diag.Errorf("Too many command line arguments", "The command %s takes no arguments, and got %q. To work in another directory, use the global -chdir option.", c.Command.Name, strings.Join(c.Operands, " ")))
+	if c.misread() {
+		return false
+	}
+	name := c.Command.Name + " " + c.Operands[0]
+	if meant := diag.Suggest(name, c.Commands); meant != "" && strings.HasPrefix(meant, c.Command.Name+" ") {
+		c.Bag.Add(diag.Errorf(tooMany, "Lethe has no command named %q, and the command %s takes no arguments.%s", name, c.Command.Name, diag.Meant(meant)))
+		return false
+	}
+	instead := cmp.Or(c.Command.Instead, "To work in another directory, use the global -chdir option.")
+	c.Bag.Add(diag.Errorf(tooMany, "The command %s takes no arguments, and got %q. %s", c.Command.Name, strings.Join(c.Operands, " "), instead))
 	return false
 }
 
-// counted refuses another number of operands than the usage line of the command has, if it has any.
+// misread reports operands that were meant for an option.
+func (c *Call) misread() bool {
+	if len(c.Operands) == 0 || c.Misread == nil {
+		return false
+	}
+	d, is := c.Misread()
+	if is {
+		c.Bag.Add(d)
+	}
+	return is
+}
+
+// counted refuses another number of operands than the usage line of the command has.
 func (c *Call) counted() bool {
-	if c.Command.Args == "" || c.Command.Counts {
+	switch {
+	case c.Command.Counts:
 		return true
+	case c.Command.Args == "":
+		return c.NoOperands()
+	case c.misread():
+		return false
 	}
 	least, most, many := 0, 0, false
 	for word := range strings.FieldsSeq(c.Command.Args) {
@@ -30,8 +59,8 @@ func (c *Call) counted() bool {
 	}
 	title := "Wrong number of arguments"
 	switch n := len(c.Operands); {
-	case n > most && !many: // as Terraform and OpenTofu call it
-		title = "Too many command line arguments"
+	case n > most && !many:
+		title = tooMany
 	case n >= least:
 		return true
 	}

@@ -83,9 +83,6 @@ type consoleFlags struct {
 }
 
 func runConsole(ctx context.Context, c *base.Call, f *consoleFlags) int {
-	if !f.NoOperands(c) {
-		return c.UI.Fail()
-	}
 	p, ok := project.Open(c, &f.Options)
 	if !ok {
 		return c.UI.Fail()

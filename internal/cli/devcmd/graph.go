@@ -49,9 +49,6 @@ type graphFlags struct {
 }
 
 func runGraph(ctx context.Context, c *base.Call, f *graphFlags) int {
-	if !f.NoOperands(c) {
-		return c.UI.Fail()
-	}
 	if f.kind != "" && !slices.Contains(GraphTypes, f.kind) {
 		c.Bag.Add(diag.Errorf("Unsupported graph type", "The kind of graph given with -type must be one of %s, and not %q.", strings.Join(GraphTypes, ", "), f.kind))
 		return c.UI.Fail()

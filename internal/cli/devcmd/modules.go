@@ -23,9 +23,6 @@ var Modules = &base.Command{
 }
 
 func runModules(_ context.Context, c *base.Call, f *project.Options) int {
-	if !c.NoOperands() {
-		return c.UI.Fail()
-	}
 	p, ok := project.Open(c, f)
 	if !ok || !p.Load() {
 		return c.UI.DoneQuiet()

@@ -12,7 +12,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/project"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/config/testfile"
-	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/state"
 )
@@ -29,10 +28,6 @@ var Providers = &base.Command{
 }
 
 func runProviders(ctx context.Context, c *base.Call, f *project.Options) int {
-	if len(c.Operands) > 0 { // providers lock and its kind: to list instead would look like success
-		c.Bag.Add(diag.Errorf("Too many command line arguments", "Lethe has no command named %q, and the command providers takes no arguments.", "providers "+c.Operands[0]))
-		return c.UI.Fail()
-	}
 	p, ok := project.Open(c, f)
 	if !ok {
 		return c.UI.Fail()

@@ -12,7 +12,7 @@ import (
 
 // Validate is `validate`.
 var Validate = &base.Command{
-	Name: "validate", Short: "Check whether the configuration is valid",
+	Name: "validate", Counts: true, Short: "Check whether the configuration is valid",
 	Long: `Validate the configuration files in a directory, referring only to the
 configuration and not accessing any remote services such as remote state,
 provider APIs, etc.`,
@@ -37,7 +37,7 @@ type validateFlags struct {
 
 // runValidate reports everything that is wrong, and prints its whole result even after errors.
 func runValidate(ctx context.Context, c *base.Call, f *validateFlags) int {
-	if f.NoOperands(c) {
+	if c.NoOperands() {
 		validate(ctx, c, f)
 	}
 	alone, err := c.Document(func(w io.Writer) error { return view.WriteValidateJSON(w, c.Bag.List(), c.ViewOptions()) })

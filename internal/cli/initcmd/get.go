@@ -29,9 +29,6 @@ type getFlags struct {
 }
 
 func runGet(ctx context.Context, c *base.Call, f *getFlags) int {
-	if !f.NoOperands(c) {
-		return c.UI.Fail()
-	}
 	p, ok := project.Open(c, &f.Options)
 	if !ok {
 		return c.UI.Fail()

@@ -48,7 +48,7 @@ control.`,
 }
 
 func runInit(ctx context.Context, c *base.Call, f *initFlags) int {
-	if !f.NoOperands(c) || !f.fit(&c.Bag) {
+	if !f.fit(&c.Bag) {
 		return c.UI.Fail()
 	}
 	p, ok := project.Open(c, &f.Options)

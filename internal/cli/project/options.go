@@ -32,6 +32,9 @@ func (o *Options) VarFlags(c *base.Call) {
 	c.Flags.Var(assignments{&o.Vars, false}, "var", "Set a root variable, as `name=value`. May be given many times.")
 	c.Flags.Var(assignments{&o.Vars, true}, "var-file", "Load root variables from the `file`. May be given many times.")
 	o.InputFlag(c)
+	c.Misread = func() (diag.Diagnostic, bool) { // -var NAME VALUE: what it was meant to be is not shown
+		return noAssignment(""), slices.ContainsFunc(o.Vars, func(a Assignment) bool { return !a.File && !strings.Contains(a.Text, "=") })
+	}
 }
 
 // InputFlag registers -input, whose default the environment may set.
@@ -98,15 +101,6 @@ func (o *Options) OperationFlags(c *base.Call) {
 	o.VarFlags(c)
 	o.LockFlags(c)
 	o.StateFlags(c)
-}
-
-// NoOperands refuses operands. One may be the value of a variable, as in -var NAME VALUE.
-func (o *Options) NoOperands(c *base.Call) bool {
-	if len(c.Operands) > 0 && slices.ContainsFunc(o.Vars, func(a Assignment) bool { return !a.File && !strings.Contains(a.Text, "=") }) {
-		c.Bag.Add(noAssignment(""))
-		return false
-	}
-	return c.NoOperands()
 }
 
 // Addresses reads the addresses that an option gave, and those in files, one on a line.

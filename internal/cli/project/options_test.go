@@ -41,13 +41,13 @@ func TestOptions(t *testing.T) {
 
 // TestNoOperands: an operand that follows -var NAME is taken for a value, which must not be shown.
 func TestNoOperands(t *testing.T) {
-	c, o := call(t, nil)
-	if !o.NoOperands(c) {
+	c, _ := call(t, nil)
+	if !c.NoOperands() {
 		t.Error("none is refused")
 	}
 	for title, args := range map[string][]string{"Too many command line arguments": {"x"}, "Invalid -var option": {"-var", "a", "canary-51c7"}} {
-		c, o := call(t, nil, args...)
-		if o.NoOperands(c) || c.Bag.List()[0].Summary != title || strings.Contains(c.Bag.List()[0].Detail, "canary") {
+		c, _ := call(t, nil, args...)
+		if c.NoOperands() || c.Bag.List()[0].Summary != title || strings.Contains(c.Bag.List()[0].Detail, "canary") {
 			t.Errorf("%v: %v", args, c.Bag.List())
 		}
 	}

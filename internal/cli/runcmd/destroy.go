@@ -10,7 +10,7 @@ import (
 
 // Destroy is `destroy`.
 var Destroy = &base.Command{
-	Name: "destroy", Stream: true, Makes: true, Short: "Destroy previously-created infrastructure",
+	Name: "destroy", Stream: true, Makes: true, Counts: true, Short: "Destroy previously-created infrastructure",
 	Long: `Destroy Lethe-managed infrastructure.
 
 This command is a convenience alias for:
@@ -37,7 +37,7 @@ func runDestroy(ctx context.Context, c *base.Call, f *applyFlags) int {
 		c.Bag.Add(diag.Errorf("Destroy can't be called with a plan file", "What a saved plan does was decided when it was made. If %q was made with plan -destroy, apply it with:\n  lethe apply %[1]q", c.Operands[0]))
 		return c.UI.Fail()
 	}
-	if !f.NoOperands(c) {
+	if !c.NoOperands() {
 		return c.UI.Fail()
 	}
 	return runApply(ctx, c, f)

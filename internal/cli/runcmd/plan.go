@@ -54,7 +54,7 @@ the "apply" command to perform exactly the actions described in the plan.`,
 const noPlan = "Plan requires configuration to be present. Planning without a configuration would mark everything for destruction, which is normally not what is desired. If you would like to destroy everything, run plan with the -destroy option."
 
 func runPlan(ctx context.Context, c *base.Call, f *planFlags) int {
-	if !f.NoOperands(c) || !f.mayGenerate(c) || !f.maySave(c) {
+	if !f.mayGenerate(c) || !f.maySave(c) {
 		return c.UI.Fail()
 	}
 	o, ok := begin(ctx, c, f, "OperationTypePlan", f.unlessDestroying(noPlan), false)

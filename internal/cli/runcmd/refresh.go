@@ -23,9 +23,6 @@ but shows only the outputs. To see first what would change, use
 
 func runRefresh(ctx context.Context, c *base.Call, f *planFlags) int {
 	f.refreshOnly = true
-	if !f.NoOperands(c) {
-		return c.UI.Fail()
-	}
 	o, ok := begin(ctx, c, f, "OperationTypeRefresh", "", false)
 	if !ok {
 		return c.UI.Fail()

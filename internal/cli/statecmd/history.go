@@ -91,9 +91,6 @@ var History = &base.Command{
 }
 
 func runHistory(ctx context.Context, c *base.Call, f *project.Options) int {
-	if !c.NoOperands() {
-		return c.UI.Fail()
-	}
 	t, ok := readPast(ctx, c, f)
 	if !ok {
 		return c.UI.Fail()

@@ -26,11 +26,8 @@ func readOnly(ctx context.Context, c *base.Call, o *project.Options) (*project.P
 	return p, s, s != nil
 }
 
-// selected opens the selected workspace, for a command without operands.
+// selected opens the selected workspace.
 func selected(ctx context.Context, c *base.Call, o *project.Options) (*project.Project, project.Selected, bool) {
-	if !c.NoOperands() {
-		return nil, project.Selected{}, false
-	}
 	p, ok := project.Open(c, o)
 	if !ok {
 		return nil, project.Selected{}, false

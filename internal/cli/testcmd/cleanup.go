@@ -32,9 +32,6 @@ files give them.`,
 
 func cleanup(ctx context.Context, c *base.Call, f *flags) int {
 	f.Input = false
-	if !f.NoOperands(c) {
-		return c.UI.Fail()
-	}
 	p, ok := project.Open(c, &f.Options)
 	if !ok {
 		return c.UI.Fail()

@@ -25,6 +25,7 @@ import (
 // Test is `test`.
 var Test = &base.Command{
 	Name: "test", Stream: true, Makes: true, Short: "Execute integration tests for Lethe modules",
+	Instead: "To run the tests of one file, use the option -filter; to work in another directory, the global option -chdir.",
 	Long: `Runs the test files of the current configuration: files whose names end in
 .tftest.hcl or .tofutest.hcl, in this directory and in the directory "tests".
 The runs of a file are planned or applied in their order, and what they assert
@@ -66,9 +67,6 @@ type flags struct {
 
 func run(ctx context.Context, c *base.Call, f *flags) int {
 	f.Input = false // a test asks nothing
-	if !f.NoOperands(c) {
-		return c.UI.Fail()
-	}
 	if f.atOnce < 1 {
 		c.Bag.Add(diag.Errorf("Invalid parallelism value", "The option -run-parallelism takes a positive number, and not %d.", f.atOnce))
 		return c.UI.Fail()

@@ -26,7 +26,7 @@ var List = &base.Command{
 
 func runList(ctx context.Context, c *base.Call, f *project.Options) int {
 	env := project.Workspaces(c)
-	if !f.NoOperands(c) || !env.CheckName(env.Selected()) {
+	if !env.CheckName(env.Selected()) {
 		return c.UI.Fail()
 	}
 	_, names, ok := open(ctx, c, f)
