@@ -78,7 +78,9 @@ type Walk struct {
 	Shows func(p addr.Provider, text string) bool
 	// AllowDeferral says that providers may answer that they cannot say yet.
 	AllowDeferral bool
-	Closed        shortcut.Set // what is not to be taken
+	// Fleeting says that what is made is destroyed when a test is over, and that no plan comes after.
+	Fleeting bool
+	Closed   shortcut.Set // what is not to be taken
 
 	mu    sync.Mutex
 	later []func() // see Review
@@ -103,18 +105,31 @@ func (t *Tools) add(d diag.Diagnostic) {
 	t.Bag.Add(d)
 }
 
+// unknowns are what is said of a change that got no answer; in a test, after which comes no plan, in other words.
+var unknowns = map[event.Op]struct{ text, tested string }{
+	event.Create: {
+		"may exist nevertheless: its provider was asked to create it. The state does not have it, and the next plan reports this call. Check whether it exists, and import it if it does.",
+		"may exist nevertheless: its provider was asked to create it. No state has it, so that the test does not destroy it. Check whether it exists, and delete it if it does.",
+	},
+	event.Update: {
+		"may have been changed nevertheless. The next plan reads it again, and reports this call.",
+		"may have been changed nevertheless. The test destroys it, or names it among what is left.",
+	},
+	event.Delete: {
+		"may be gone nevertheless. The next plan reads it again, and reports this call.",
+		"may be gone nevertheless. The test destroys it if it is there, or names it among what is left.",
+	},
+}
+
 // unanswered notes that a change got no answer, and says in its error what that means.
 func (t *Tools) unanswered(op event.Op, ds provider.Diags) {
 	t.Unanswered = true
-	text := " may have been changed nevertheless. The next plan reads it again, and reports this call."
-	switch op {
-	case event.Create:
-		text = " may exist nevertheless: its provider was asked to create it. The state does not have it, and the next plan reports this call. Check whether it exists, and import it if it does."
-	case event.Delete:
-		text = " may be gone nevertheless. The next plan reads it again, and reports this call."
+	text := unknowns[op].text
+	if t.Walk.Fleeting {
+		text = unknowns[op].tested
 	}
 	for i := range ds {
-		ds[i].Detail += "\n\n" + t.Object.String() + text
+		ds[i].Detail += "\n\n" + t.Object.String() + " " + text
 	}
 }
 

@@ -154,8 +154,10 @@ func (c *Call) vanish(limit time.Duration) {
 }
 
 func (c *Call) leftBehind(limit time.Duration) {
+	next := " The next plan reads it again."
 	if leaving := c.leaving.Load(); leaving != nil {
 		(*leaving)()
+		next = "" // it is said what is left, and no plan comes after
 	}
 	work := c.Work.Load()
 	if work == nil {
@@ -172,7 +174,7 @@ func (c *Call) leftBehind(limit time.Duration) {
 			c.UI.Line("Unknown outcome: Lethe did not wait until " + o.String() + " was opened. If it was, nothing closes it.")
 			continue
 		}
-		c.UI.Line("Unknown outcome: Lethe did not wait until the provider was done with " + o.String() + ". The next plan reads it again.")
+		c.UI.Line("Unknown outcome: Lethe did not wait until the provider was done with " + o.String() + "." + next)
 	}
 	for _, l := range leases {
 		c.UI.Line("Left open: " + l.Object.String() + " was not closed by " + l.Provider.ForDisplay() + ".")

@@ -50,7 +50,7 @@ func New(ctx context.Context, env Env, req Request, bag *diag.Bag) (*Run, bool) 
 		Panicked: func(value any, stack []byte) { r.Panicked(0, value, stack) },
 	})
 	shown := &testProviderValues{}
-	r.Objects = &object.Walk{Sink: s.Sink, Secrets: s.Secrets, Token: r.token, Closed: s.Closed}
+	r.Objects = &object.Walk{Sink: s.Sink, Secrets: s.Secrets, Token: r.token, Closed: s.Closed, Fleeting: s.Doubles != nil}
 	if s.Tested != nil {
 		r.Objects.Shows = shown.holds
 	}
