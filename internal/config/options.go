@@ -70,7 +70,7 @@ func (disk) List(dir string) ([]string, error) {
 				isDir = info.IsDir()
 			}
 		}
-		if !isDir {
+		if !isDir || hasValues(e.Name()) { // reading that fails, which is better than values that are missing
 			names = append(names, e.Name())
 		}
 	}
