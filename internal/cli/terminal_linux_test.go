@@ -128,17 +128,24 @@ variable "e" {
 	}
 }
 
-// A secret that is asked for is not shown. ^D says that there is none, and ^C ends the command.
+// A secret that is asked for is not shown, and is taken as it is typed. ^D says that there is none, and ^C ends the command.
 func TestSecretAtTerminal(t *testing.T) {
 	t.Parallel()
 	for typed, want := range map[string]string{
-		"canary-77e0\r": "No changes",
-		"\x04":          "No value for required variable",
-		"can\x03":       "Interrupt received",
+		"canary-77e0\r":             "No changes",
+		"can\tar\xe4\r":             "No changes",
+		"can\x15canary-77e1\x7f0\r": "No changes",
+		"canary-77\r":               "is another one",
+		"\x04":                      "No value for required variable",
+		"can\x03":                   "Interrupt received",
 	} {
 		p := newProcess(t, `
 variable "secret" {
   ephemeral = true
+  validation {
+    condition     = contains([sha1("canary-77e0"), "d1c85022d9eb377abffd43319e489abd0cfe5d56"], sha1(var.secret)) # of the bytes "can\tar\xe4"
+    error_message = "It is another one."
+  }
 }
 `)
 		d := newDialog(t, p, "plan", "-input=true")

@@ -56,7 +56,7 @@ var Disk Files = disk{}
 type disk struct{}
 
 // List follows symbolic links; a link that leads nowhere counts as a file, so that reading it
-// tells. Directories are left out.
+// tells. Directories are left out, but where a file of values should be.
 func (disk) List(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"golang.org/x/term"
@@ -71,38 +72,55 @@ func (s *Screen) readLine(f *os.File, shown *term.State) (string, bool) {
 	return text, err == nil || text != ""
 }
 
-// readHidden reads one line of a terminal that shows nothing of it, and leaves that as it was. It is read key by key,
-// because term.ReadPassword goes on after ^D.
+// readHidden reads one line of a terminal that shows nothing of it, and leaves that as it was. What is typed is taken as
+// it is, byte by byte, so that what is typed ahead is left for the next question. term.ReadPassword goes on after ^D, and
+// the editor of term takes neither tabs nor bytes that are no text.
 func (s *Screen) readHidden(f *os.File, shown *term.State) (string, bool) {
-	k := &keys{f: f}
-	text, err := term.NewTerminal(struct {
-		io.Reader
-		io.Writer
-	}{k, s.call.Stdout}, "").ReadPassword("")
+	text, end := hiddenLine(f)
+	fmt.Fprint(s.call.Stdout, "\r\n")
 	term.Restore(int(f.Fd()), shown)
-	if k.canceled {
+	if end == interruptKey {
 		if self, err := os.FindProcess(os.Getpid()); err == nil && self.Signal(os.Interrupt) == nil {
 			<-s.call.Stops.begun()
 		}
 	}
-	return text, err == nil
+	return text, end == enterKey
 }
 
-// keys reads a terminal key by key, so that what is typed ahead is left for the next question, until ^C.
-type keys struct {
-	f        *os.File
-	canceled bool
-}
+// Keys of a terminal in raw mode.
+const (
+	interruptKey = 3 // ^C
+	endKey       = 4 // ^D
+	enterKey     = '\r'
+	eraseKey     = 8 // ^H
+	deleteKey    = 127
+	clearKey     = 21 // ^U
+)
 
-// Read implements io.Reader.
-func (k *keys) Read(p []byte) (int, error) {
-	const interrupt = 3 // ^C
-	n, err := k.f.Read(p[:min(len(p), 1)])
-	if n == 1 && p[0] == interrupt {
-		k.canceled = true
-		return 0, io.EOF
+// hiddenLine reads a line from a terminal in raw mode, and gives the key that ended it: that of the end also where there
+// is nothing to read any more.
+func hiddenLine(in io.Reader) (text string, end byte) {
+	var line []byte
+	for {
+		var key [1]byte
+		if n, err := in.Read(key[:]); n == 0 && err != nil {
+			return "", endKey
+		}
+		switch k := key[0]; {
+		case k == enterKey || k == '\n':
+			return string(line), enterKey
+		case k == interruptKey || k == endKey && len(line) == 0:
+			return "", k
+		case k == endKey:
+		case k == eraseKey || k == deleteKey:
+			_, size := utf8.DecodeLastRune(line)
+			line = line[:len(line)-size]
+		case k == clearKey:
+			line = nil
+		default:
+			line = append(line, k)
+		}
 	}
-	return n, err
 }
 
 // Confirm asks for a plain "yes"; what says what it is given for, such as "approve". Without an answer it is false and false.
