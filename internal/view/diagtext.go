@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 )
@@ -292,6 +294,31 @@ func longPlace(d diag.Diagnostic) string {
 		p = "with " + d.Address + ", " + p
 	}
 	return p
+}
+
+// fit breaks sentences anew where the terminal has no room for the lines that they are written in. What is indented
+// stays as it is, and so does the end of a sentence at the end of a line.
+func (o Options) fit(text string) string {
+	lines := strings.Split(text, "\n")
+	if o.Width == 0 || !slices.ContainsFunc(lines, func(s string) bool { return columns(s) > o.Width }) {
+		return text
+	}
+	var out []string
+	before := "" // of a sentence that goes on
+	for i, line := range lines {
+		line = before + line
+		if before = ""; line == "" || line[0] == ' ' || line[0] == '-' {
+			out = append(out, line)
+			continue
+		}
+		last, _ := utf8.DecodeLastRuneInString(line)
+		if i+1 < len(lines) && lines[i+1] != "" && (unicode.IsLetter(last) || last == ',') {
+			before = line + " "
+			continue
+		}
+		out = append(out, wrap(line, o.Width)...)
+	}
+	return strings.Join(out, "\n")
 }
 
 // wrap breaks a line between words.

@@ -93,7 +93,7 @@ func (h *Human) Tell(e event.Event) {
 	case event.Interrupted:
 		h.interrupted(e.Times)
 	case event.Note:
-		h.line(h.o.free(e.Text))
+		h.line(h.o.fit(h.o.free(e.Text)))
 	}
 	h.draw()
 }
@@ -140,7 +140,7 @@ func (h *Human) summary(e event.Summary) {
 		style = red
 	}
 	h.write(h.out, "\n"+h.o.paint(summaryText(e), bold, style)+"\n")
-	h.line(notBegunText(e))
+	h.line(h.o.fit(notBegunText(e)))
 	h.line(h.leases)
 	h.leases = ""
 }
@@ -151,7 +151,7 @@ func (h *Human) interrupted(times int) {
 	if times == 1 {
 		out = h.out
 	}
-	h.write(out, "\n"+interruptText(times, h.o.product(), &h.ops)+"\n")
+	h.write(out, "\n"+h.o.fit(interruptText(times, h.o.product(), &h.ops))+"\n")
 	if times > 2 && h.live != nil {
 		h.live.finish()
 	}
@@ -197,9 +197,9 @@ func (h *Human) next(saved string) string {
 	case h.o.Automation:
 		return ""
 	case saved == "":
-		return rule + fmt.Sprintf("\nNote: You didn't use the -out option to save this plan, so %s can't\nguarantee to take exactly these actions if you run \"%s apply\" now.\n", h.o.product(), h.o.command())
+		return rule + h.o.fit(fmt.Sprintf("\nNote: You didn't use the -out option to save this plan, so %s can't\nguarantee to take exactly these actions if you run \"%s apply\" now.\n", h.o.product(), h.o.command()))
 	}
-	return rule + fmt.Sprintf("\nSaved the plan to: %s\n\nTo perform exactly these actions, run the following command to apply:\n    %s apply %s\n", EscapeLine(saved), h.o.command(), quote(saved))
+	return rule + h.o.fit(fmt.Sprintf("\nSaved the plan to: %s\n\nTo perform exactly these actions, run the following command to apply:\n    %s apply %s\n", EscapeLine(saved), h.o.command(), quote(saved)))
 }
 
 // writerFunc is a writer of text.

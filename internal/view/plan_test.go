@@ -294,3 +294,25 @@ func TestScrubbedPlan(t *testing.T) {
 		t.Error(b.String())
 	}
 }
+
+// Sentences are broken where a narrow terminal ends; a wide one shows them as they are written.
+func TestNarrow(t *testing.T) {
+	const text = "\nThis is a sentence that somebody has broken after\neighty columns. And another one ends the line.\nThis begins one.\n  - and this is a list that is wider than all of it, as addresses are\n"
+	for width, want := range map[int]string{
+		0: text, 70: text,
+		30: "\nThis is a sentence that\nsomebody has broken after\neighty columns. And another\none ends the line.\nThis begins one.\n  - and this is a list that is wider than all of it, as addresses are\n",
+	} {
+		if got := (Options{Width: width}).fit(text); got != want {
+			t.Errorf("%d columns:\n%s", width, got)
+		}
+	}
+	for name, p := range plans(t) {
+		var wide, narrow strings.Builder
+		PlanText(&wide, p, newTestSchemas(), Options{})
+		PlanText(&narrow, p, newTestSchemas(), Options{Width: 40})
+		words := func(s string) string { return strings.Join(strings.Fields(strings.ReplaceAll(s, "─", "")), " ") }
+		if words(wide.String()) != words(narrow.String()) {
+			t.Errorf("%s says something else at 40 columns:\n%s", name, lineDiff(wide.String(), narrow.String()))
+		}
+	}
+}

@@ -30,11 +30,18 @@ func newPlanText(w io.Writer, p *plan.Plan, s provider.Lookup, o Options) *planT
 	return &planText{w: bufio.NewWriterSize(w, 32<<10), o: o, p: p, objects: newObjects(s)} // a change is a few hundred bytes
 }
 
+// say prints sentences, which have no colours.
+func (t *planText) say(format string, a ...any) { t.w.WriteString(t.o.fit(fmt.Sprintf(format, a...))) }
+
 func (t *planText) print(format string, a ...any) { fmt.Fprintf(t.w, format, a...) }
 
 // rule is the line that separates sections.
 func (o Options) rule() string {
-	return o.paint(strings.Repeat("─", 77), dim)
+	n := 77
+	if o.Width > 0 {
+		n = min(n, o.Width-1)
+	}
+	return o.paint(strings.Repeat("─", n), dim)
 }
 
 func (t *planText) write() {
@@ -68,7 +75,8 @@ func (t *planText) nothing() {
 	case plan.RefreshOnly:
 		title, text = "Your infrastructure still matches the configuration.", name+" has checked that the real remote objects still match the result of\nyour most recent changes, and found no differences."
 	}
-	t.print("\n%s%s\n\n%s\n", t.o.paint("No changes.", bold, green), t.o.paint(" "+title, bold), text)
+	t.print("\n%s%s\n\n", t.o.paint("No changes.", bold, green), t.o.paint(" "+title, bold))
+	t.say("%s\n", text)
 }
 
 // changes writes the list of actions.
@@ -78,9 +86,9 @@ func (t *planText) changes(changes []*plan.Change) {
 	}
 	t.legend(changes)
 	if t.p.Errored {
-		t.print("\n%s planned the following actions, but then encountered a problem:\n\n", t.o.product())
+		t.say("\n%s planned the following actions, but then encountered a problem:\n\n", t.o.product())
 	} else {
-		t.print("\n%s will perform the following actions:\n\n", t.o.product())
+		t.say("\n%s will perform the following actions:\n\n", t.o.product())
 	}
 	for _, c := range changes {
 		r := renderer{Writer: t.w, o: t.o}
@@ -121,7 +129,8 @@ func (t *planText) legend(changes []*plan.Change) {
 		}
 	}
 	if lines != "" {
-		t.print("\n%s used the selected providers to generate the following execution\nplan. Resource actions are indicated with the following symbols:\n%s", t.o.product(), lines)
+		t.say("\n%s used the selected providers to generate the following execution\nplan. Resource actions are indicated with the following symbols:\n", t.o.product())
+		t.print("%s", lines)
 	}
 }
 
@@ -154,7 +163,7 @@ func (t *planText) outputs(outs []*plan.OutputChange, alone bool) {
 	r := renderer{Writer: t.w, o: t.o}
 	r.parts(n, renderOptions{depth: -1, suffix: true})
 	if alone && !t.p.Errored {
-		t.print("\nYou can apply this plan to save these new output values to the %s\nstate, without changing any real infrastructure.\n", t.o.product())
+		t.say("\nYou can apply this plan to save these new output values to the %s\nstate, without changing any real infrastructure.\n", t.o.product())
 	}
 }
 
@@ -223,17 +232,17 @@ func (t *planText) drift() bool {
 
 func (t *planText) driftTitle() {
 	name := t.o.product()
-	t.print("\n%s Objects have changed outside of %s\n\n%s detected the following changes made outside of %s since the\nlast %q which may have affected this plan:\n\n",
-		t.o.paint("Note:", bold, green), name, name, name, t.o.command()+" apply")
+	t.print("\n%s Objects have changed outside of %s\n\n", t.o.paint("Note:", bold, green), name)
+	t.say("%s detected the following changes made outside of %s since the\nlast %q which may have affected this plan:\n\n", name, name, t.o.command()+" apply")
 }
 
 func (t *planText) driftEnd() {
 	name := t.o.product()
 	if t.p.Mode == plan.RefreshOnly {
-		t.print("\nThis is a refresh-only plan, so %s will not take any actions to undo\nthese. If you were expecting these changes then you can apply this plan to\nrecord the updated values in the %s state without changing any remote\nobjects.\n", name, name)
+		t.say("\nThis is a refresh-only plan, so %s will not take any actions to undo\nthese. If you were expecting these changes then you can apply this plan to\nrecord the updated values in the %s state without changing any remote\nobjects.\n", name, name)
 		return
 	}
-	t.print("\nUnless you have made equivalent changes to your configuration, or ignored the\nrelevant attributes using ignore_changes, the following plan may include\nactions to undo or respond to these changes.\n")
+	t.say("\nUnless you have made equivalent changes to your configuration, or ignored the\nrelevant attributes using ignore_changes, the following plan may include\nactions to undo or respond to these changes.\n")
 }
 
 // relevance is which attributes of an object changes depend on, nil if none.
