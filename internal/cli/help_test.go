@@ -1,20 +1,32 @@
 package cli
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 )
 
-// TestHelp: no line of any -help is wider than a terminal, and every example is a command that there is, with options
-// that it has.
+// TestHelp: no line of any -help is wider than a terminal, but for commands and what is laid out; every command has an
+// example, and every example is a command that there is, with options that it has.
 func TestHelp(t *testing.T) {
 	for _, cmd := range commands() {
-		about, _ := (&base.Env{}).New(cmd)
-		for line := range strings.Lines(about.Help()) {
-			if n := len([]rune(line)); n > 81 && !strings.HasPrefix(line, "Usage: ") && !strings.HasPrefix(line, "  lethe ") {
-				t.Errorf("%s -help has a line of %d columns: %s", cmd.Name, n, line)
+		if len(cmd.Examples) == 0 && !cmd.Hidden {
+			t.Errorf("%s -help has no example", cmd.Name)
+		}
+		for _, width := range []int{40, 60, 80, 120} {
+			about, _ := (&base.Env{Environ: []string{fmt.Sprintf("LETHE_COLUMNS=%d", width)}}).New(cmd)
+			text := about.Help()
+			for _, part := range about.About().Text {
+				if part.LaidOut && width < 80 {
+					text = strings.ReplaceAll(text, "  "+strings.ReplaceAll(part.Text, "\n", "\n  "), "")
+				}
+			}
+			for line := range strings.Lines(text) {
+				if n := len([]rune(line)) - 1; n > min(width, 80) && strings.Contains(strings.TrimSpace(line), " ") && !strings.Contains(line, "lethe ") {
+					t.Errorf("%s -help has a line of %d columns at %d: %s", cmd.Name, n, width, line)
+				}
 			}
 		}
 		for _, e := range cmd.Examples {

@@ -9,11 +9,11 @@ import (
 func TestHiddenLine(t *testing.T) {
 	for typed, want := range map[string]string{
 		"abc\r": "abc", "abc\n": "abc", "\r": "",
-		"a\tb\xffc\x1b[A\r":      "a\tb\xffc\x1b[A",
-		"aä\x7fb\xff\x08c\r":     "abc",
-		"\x7fa\r":                "a",
-		"abc\x15d\r":             "d",
-		"a\x04b\r":               "ab",
+		"a\tb\xffc\x1b[A\r":  "a\tb\xffc\x1b[A",
+		"aä\x7fb\xff\x08c\r": "abc",
+		"\x7fa\r":            "a",
+		"abc\x15d\r":         "d",
+		"a\x04b\r":           "ab",
 	} {
 		in := strings.NewReader(typed + "next")
 		if text, end := hiddenLine(in); text != want || end != enterKey || in.Len() != len("next") {

@@ -67,14 +67,26 @@ func (c *Call) takes(name, given, why string) string {
 	return fmt.Sprintf("no %s: %s", given, strings.TrimSuffix(why, "."))
 }
 
-// helpWidth is how many columns the text of -help has, and helpColumn where the text about an option begins.
-const helpWidth, helpColumn = 80, 27
+// helpPage is the text of a command's -help, as it is written.
+type helpPage struct {
+	strings.Builder
+	width  int // columns that it has
+	column int // where the text about an option begins
+}
 
-// Help is the text of a command's -help.
+// Help is the text of a command's -help: for 80 columns, or for those of a terminal that has fewer.
 func (c *Call) Help() string {
+	b := helpPage{width: 80, column: 27}
+	if n := c.width(); n > 0 && n < b.width {
+		b.width = n
+	}
+	if b.width < 60 {
+		b.column = 7
+	}
 	about := c.About()
-	var b strings.Builder
-	b.WriteString("Usage: lethe " + about.Usage() + "\n\n")
+	b.WriteString("Usage:")
+	b.wrap("lethe "+about.Usage(), 6, 8)
+	b.WriteByte('\n')
 	for i, part := range about.Text {
 		if i > 0 {
 			b.WriteByte('\n')
@@ -84,37 +96,37 @@ func (c *Call) Help() string {
 			continue
 		}
 		b.WriteByte(' ')
-		wrap(&b, part.Text, 1, 2)
+		b.wrap(part.Text, 1, 2)
 	}
 	if len(about.Examples) > 0 {
 		b.WriteString("\nExamples:\n\n")
 		for _, e := range about.Examples {
-			entry(&b, e[0], e[1])
+			b.entry(e[0], e[1])
 		}
 	}
 	b.WriteString("\nOptions:\n\n")
 	for _, o := range about.Options {
-		entry(&b, o.Left(), o.Text)
+		b.entry(o.Left(), o.Text)
 	}
 	return b.String()
 }
 
 // entry writes what is on the left, and a text about it, whose lines begin in one column. Where there is no room beside
 // what is on the left, the text begins below.
-func entry(b *strings.Builder, left, text string) {
+func (b *helpPage) entry(left, text string) {
 	at, _ := fmt.Fprintf(b, "  %s", left)
-	if at+2 > helpColumn {
+	if at+2 > b.column {
 		b.WriteByte('\n')
 		at = 0
 	}
-	b.WriteString(strings.Repeat(" ", helpColumn-1-at))
-	wrap(b, text, helpColumn-1, helpColumn)
+	b.WriteString(strings.Repeat(" ", b.column-1-at))
+	b.wrap(text, b.column-1, b.column)
 }
 
 // wrap writes the words of a text, each after a space, at a column, and breaks lines so that they begin at the margin.
-func wrap(b *strings.Builder, text string, at, margin int) {
+func (b *helpPage) wrap(text string, at, margin int) {
 	for _, word := range strings.Fields(text) {
-		if at >= margin && at+1+len(word) > helpWidth {
+		if at >= margin && at+1+len(word) > b.width {
 			b.WriteString("\n" + strings.Repeat(" ", margin-1))
 			at = margin - 1
 		}

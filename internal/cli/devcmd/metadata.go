@@ -11,7 +11,10 @@ import (
 // Metadata is `metadata functions`.
 var Metadata = &base.Command{
 	Name: "metadata functions", Short: "Show signatures and descriptions for the available functions",
-	Long:  "Prints out a json representation of the available function signatures.",
+	Long: "Prints out a json representation of the available function signatures.",
+	Examples: [][2]string{
+		{"lethe metadata functions -json", "Give all functions to a program"},
+	},
 	Setup: jsonOnly(runMetadata),
 }
 

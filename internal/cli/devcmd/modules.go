@@ -16,6 +16,10 @@ import (
 var Modules = &base.Command{
 	Name: "modules", Short: "Show all declared modules in a working directory",
 	Long: "Prints out a list of all declared modules and their resolved versions.",
+	Examples: [][2]string{
+		{"lethe modules", "Show which modules call which"},
+		{"lethe modules -json", "Give them to a program"},
+	},
 	Setup: base.Flags(func(c *base.Call, f *project.Options) {
 		c.DocumentFlags()
 		f.VarFlags(c)

@@ -20,6 +20,10 @@ import (
 var Providers = &base.Command{
 	Name: "providers", Short: "Show the providers required for this configuration",
 	Long: "Prints out a tree of modules in the referenced configuration annotated with\ntheir provider requirements.",
+	Examples: [][2]string{
+		{"lethe providers", "Show which modules need which providers"},
+		{"lethe providers -json", "Give them to a program"},
+	},
 	Setup: base.Flags(func(c *base.Call, f *project.Options) {
 		f.TestsFlag(c)
 		c.DocumentFlags()

@@ -15,6 +15,9 @@ import (
 var ProvidersSchema = &base.Command{
 	Name: "providers schema", Short: "Show schemas for the providers used in the configuration",
 	Long: "Prints out a json representation of the schemas for all providers used\nin the current configuration.",
+	Examples: [][2]string{
+		{"lethe providers schema -json", "Give the schemas to a program"},
+	},
 	Setup: base.Flags(func(c *base.Call, f *project.Options) {
 		c.DocumentFlags()
 		f.VarFlags(c)

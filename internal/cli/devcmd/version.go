@@ -21,6 +21,10 @@ var Version = &base.Command{
 	Long: `Displays the level of the language that Lethe speaks, which is what
 required_version is held against, its own release, and the plugins that the
 working directory has selected.`,
+	Examples: [][2]string{
+		{"lethe version", "Show versions of Lethe and of providers"},
+		{"lethe version -json", "Give them to a program"},
+	},
 	Setup: jsonOnly(runVersion),
 }
 

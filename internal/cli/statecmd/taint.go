@@ -16,6 +16,7 @@ var Taint = &base.Command{
 	Name: "taint", Args: "ADDRESS", Short: "Mark a resource instance as not fully functional",
 	Long: "Lethe uses the term \"tainted\" to describe a resource instance which may\nnot be fully functional, either because its creation partially failed or\nbecause you've manually marked it as such using this command.",
 	Examples: [][2]string{
+		{"lethe taint aws_instance.web", "Have the next plan replace an object"},
 		{"lethe plan -replace=aws_instance.web", "The same for one plan, without a change of the state"},
 	},
 	Setup: taintSetup(true),
@@ -24,7 +25,10 @@ var Taint = &base.Command{
 // Untaint is `untaint`.
 var Untaint = &base.Command{
 	Name: "untaint", Args: "ADDRESS", Short: "Remove the 'tainted' state from a resource instance",
-	Long:  "Removes the \"tainted\" state from a resource instance, so that it is not\nreplaced by the next plan.",
+	Long: "Removes the \"tainted\" state from a resource instance, so that it is not\nreplaced by the next plan.",
+	Examples: [][2]string{
+		{"lethe untaint aws_instance.web", "Keep an object that works after all"},
+	},
 	Setup: taintSetup(false),
 }
 

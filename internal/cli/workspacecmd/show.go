@@ -10,7 +10,10 @@ import (
 // Show is `workspace show`.
 var Show = &base.Command{
 	Name: "workspace show", Short: "Show the name of the current workspace",
-	Long:  "Show the name of the current workspace.",
+	Long: "Show the name of the current workspace.",
+	Examples: [][2]string{
+		{"lethe workspace show", "Name the workspace that commands work in"},
+	},
 	Setup: base.NoFlags(runShow),
 }
 
