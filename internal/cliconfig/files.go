@@ -14,7 +14,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/limits"
 )
 
-// Load reads all files that count in an environment and keeps their texts in sources. A file that
+// Load reads all files that count in an environment and keeps their texts, without what may be secret, in sources. A file that
 // cannot be opened is left out, and handed to skipped with the reason; false says that a file has
 // mistakes, which are in the bag.
 func Load(getenv func(string) string, l limits.Limits, sources *diag.Sources, bag *diag.Bag, skipped func(file string, err error)) (*Settings, bool) {
@@ -25,7 +25,7 @@ func Load(getenv func(string) string, l limits.Limits, sources *diag.Sources, ba
 			skipped(f, err)
 			continue
 		}
-		sources.Set(f, src)
+		sources.Set(f, masked(src))
 		ok = s.Parse(src, f, l, bag) && ok
 	}
 	return s, ok

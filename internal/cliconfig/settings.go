@@ -52,9 +52,27 @@ type Installation struct {
 // Parse adds the contents of one file, whose name says in which syntax it is. What is wrong with it
 // goes to the bag; what can be understood counts all the same.
 func (s *Settings) Parse(src []byte, filename string, l limits.Limits, bag *diag.Bag) bool {
-	if !strings.HasSuffix(filename, ".json") {
-		src = modern(src, filename)
+	var found diag.Bag
+	text, origin := src, []int(nil)
+	json := strings.HasSuffix(filename, ".json")
+	if !json {
+		text, origin = modern(src, filename)
 	}
+	ok := s.parse(text, filename, l, &found)
+	for _, d := range found.List() {
+		switch {
+		case !json:
+			d.Subject, d.Context = written(d.Subject, src, origin), written(d.Context, src, origin)
+		case d.Summary == "Invalid JSON keyword":
+			d.Detail = "A value in JSON is in double quotes, a number, true, false or null." // the parser names what is there, which may be a secret
+		}
+		bag.Add(d)
+	}
+	return ok
+}
+
+// parse adds the contents of one file in the syntax of today.
+func (s *Settings) parse(src []byte, filename string, l limits.Limits, bag *diag.Bag) bool {
 	body, ok := config.ParseBody(filename, src, l, bag)
 	if !ok {
 		return false
@@ -100,7 +118,7 @@ func (s *Settings) Parse(src []byte, filename string, l limits.Limits, bag *diag
 			bag.Add(diag.Errorf("Invalid CLI configuration", "There is a credentials_helper block for %q already, and one program only is asked for credentials. Remove one of them.", before.Labels[0]).At(b.DefRange))
 			ok = false
 		case b.Type == "provider_installation":
-			bag.Add(diag.Errorf("Invalid CLI configuration", "There is a provider_installation block in line %d already. Write all methods into one of them.", before.DefRange.Start.Line).At(b.DefRange))
+			bag.Add(diag.Errorf("Invalid CLI configuration", "There is a provider_installation block already. Write all methods into one of them.").At(b.DefRange))
 			ok = false
 		}
 		ok = s.block(b, bag) && ok
@@ -172,7 +190,7 @@ func (s *Settings) block(b *hcl.Block, bag *diag.Bag) bool {
 		ok = bag.HCL(ds) && only(b, attrs, "token", bag) && ok
 		if a := attrs["token"]; a != nil && ok {
 			var token string
-			token, ok = textOf(a, b.DefRange, bag)
+			token, ok = textOf(a, bag)
 			put(&s.Credentials, host, token)
 		}
 		return ok
@@ -181,7 +199,7 @@ func (s *Settings) block(b *hcl.Block, bag *diag.Bag) bool {
 	ok := bag.HCL(ds) && only(b, attrs, "args", bag)
 	if a := attrs["args"]; a != nil && ok {
 		var args []string
-		args, ok = listOf(a, b.DefRange, bag)
+		args, ok = listOf(a, bag)
 		s.Helper = append(s.Helper, args...)
 	}
 	return ok
@@ -199,9 +217,9 @@ func hostOf(b *hcl.Block, bag *diag.Bag) (string, bool) {
 // only refuses arguments of a block but the one that it takes.
 func only(b *hcl.Block, attrs hcl.Attributes, name string, bag *diag.Bag) bool {
 	ok := true
-	for other := range attrs {
+	for other, a := range attrs {
 		if other != name {
-			bag.Add(diag.Errorf("Invalid CLI configuration", "A %s block takes the argument %q, and no argument %q.", b.Type, name, other).At(b.DefRange)) // whose line shows no secret
+			bag.Add(diag.Errorf("Invalid CLI configuration", "A %s block takes the argument %q, and no argument %q.", b.Type, name, other).At(a.NameRange))
 			ok = false
 		}
 	}
@@ -226,18 +244,18 @@ func elements(a *hcl.Attribute, bag *diag.Bag) (iter.Seq2[cty.Value, cty.Value],
 	return v.Elements(), true
 }
 
-// refuse says what an argument has to be instead; at is where that is shown: not where a secret stands.
-func refuse(a *hcl.Attribute, kind string, at hcl.Range, bag *diag.Bag) {
-	bag.Add(diag.Errorf("Invalid CLI configuration", "The argument %q has to be %s.", a.Name, kind).At(at))
+// refuse says what an argument has to be instead.
+func refuse(a *hcl.Attribute, kind string, bag *diag.Bag) {
+	bag.Add(diag.Errorf("Invalid CLI configuration", "The argument %q has to be %s.", a.Name, kind).At(a.Expr.Range()))
 }
 
 // textOf is the string that an argument is.
-func textOf(a *hcl.Attribute, at hcl.Range, bag *diag.Bag) (string, bool) {
+func textOf(a *hcl.Attribute, bag *diag.Bag) (string, bool) {
 	v, ds := a.Expr.Value(nil)
 	if v, err := convert.Convert(v, cty.String); err == nil && isText(v) && !ds.HasErrors() {
 		return v.AsString(), true
 	}
-	refuse(a, "a string", at, bag)
+	refuse(a, "a string", bag)
 	return "", false
 }
 
@@ -254,13 +272,13 @@ func stringsOf(a *hcl.Attribute, bag *diag.Bag) (map[string]string, bool) {
 		}
 	}
 	if !ok {
-		refuse(a, "an object of strings, such as { name = \"value\" }", a.Expr.Range(), bag)
+		refuse(a, "an object of strings, such as { name = \"value\" }", bag)
 	}
 	return out, ok
 }
 
 // listOf are the strings in a list.
-func listOf(a *hcl.Attribute, at hcl.Range, bag *diag.Bag) (out []string, ok bool) {
+func listOf(a *hcl.Attribute, bag *diag.Bag) (out []string, ok bool) {
 	all, ok := elements(a, bag)
 	for k, e := range all {
 		if ok = ok && isText(e) && k.Type() == cty.Number; ok {
@@ -268,7 +286,7 @@ func listOf(a *hcl.Attribute, at hcl.Range, bag *diag.Bag) (out []string, ok boo
 		}
 	}
 	if !ok {
-		refuse(a, "a list of strings, such as [\"value\"]", at, bag)
+		refuse(a, "a list of strings, such as [\"value\"]", bag)
 	}
 	return out, ok
 }
@@ -292,9 +310,9 @@ func (s *Settings) installation(b *hcl.Block, bag *diag.Bag) bool {
 			good := true
 			switch name {
 			case "include":
-				in.Include, good = listOf(a, a.Expr.Range(), bag)
+				in.Include, good = listOf(a, bag)
 			case "exclude":
-				in.Exclude, good = listOf(a, a.Expr.Range(), bag)
+				in.Exclude, good = listOf(a, bag)
 			case "repository_template":
 				v, _ := a.Expr.Value(nil)
 				err := errors.New("it is no string")
@@ -306,7 +324,7 @@ func (s *Settings) installation(b *hcl.Block, bag *diag.Bag) bool {
 					ok = false
 				}
 			case place[m.Type]:
-				in.Path, good = textOf(a, a.Expr.Range(), bag)
+				in.Path, good = textOf(a, bag)
 			case "download_retry_count", "trust_all_hashes":
 			default:
 				bag.Add(diag.Errorf("Invalid provider installation method", "A %s block takes no argument %q.", m.Type, name).At(a.NameRange))
@@ -373,7 +391,7 @@ func (s *Settings) ociAccess(b *hcl.Block, attrs hcl.Attributes, bag *diag.Bag) 
 	for name, a := range attrs {
 		v, _ := a.Expr.Value(nil)
 		if texts[name] == nil || !isText(v) {
-			bag.Add(diag.Errorf("Invalid CLI configuration", "An oci_credentials block takes username and password, access_token and refresh_token, or docker_credentials_helper, each a string; not this %q.", name).At(b.DefRange))
+			bag.Add(diag.Errorf("Invalid CLI configuration", "An oci_credentials block takes username and password, access_token and refresh_token, or docker_credentials_helper, each a string; not this %q.", name).At(a.NameRange))
 			ok = false
 			continue
 		}
@@ -393,7 +411,7 @@ func (s *Settings) ociDefaults(attrs hcl.Attributes, bag *diag.Bag) bool {
 			yes := v.True()
 			s.OCIDefaults.Discover = &yes
 		case name == "docker_style_config_files":
-			files, good := listOf(a, a.Expr.Range(), bag)
+			files, good := listOf(a, bag)
 			s.OCIDefaults.Files, ok = append([]string{}, files...), ok && good
 		case name == "default_docker_credential_helper" && isText(v):
 			s.OCIDefaults.Helper = v.AsString()
@@ -446,57 +464,4 @@ func selects(pattern string) bool {
 	}
 	_, err := addr.ParseProvider(strings.Join(parts, "/"))
 	return err == nil
-}
-
-// modern makes of the older syntax of CLI configuration files, which programs still write, the syntax of
-// today. Names of arguments and blocks may be quoted there, a block with quoted names of arguments becomes
-// an object, blocks within blocks may stand in one line, and there is nothing in strings that would be evaluated.
-func modern(src []byte, filename string) []byte {
-	tokens, _ := hclsyntax.LexConfig(src, filename, hcl.InitialPos)
-	src = slices.Clone(src)
-	for i := len(tokens) - 1; i >= 0; i-- {
-		switch t := tokens[i]; t.Type {
-		case hclsyntax.TokenOBrace:
-			if begins(tokens[i+1]) { // the last token is the end of the file
-				src = slices.Insert(src, t.Range.End.Byte, '\n')
-			}
-		case hclsyntax.TokenCBrace:
-			if begins(tokens[i+1]) || tokens[i+1].Type == hclsyntax.TokenCBrace {
-				src = slices.Insert(src, t.Range.End.Byte, '\n')
-			}
-			if i > 0 && tokens[i-1].Type != hclsyntax.TokenOBrace && tokens[i-1].Range.End.Line == t.Range.Start.Line {
-				src = slices.Insert(src, t.Range.Start.Byte, '\n')
-			}
-		case hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
-			src = slices.Insert(src, t.Range.Start.Byte, t.Bytes[0])
-		case hclsyntax.TokenIdent:
-			if name := string(t.Bytes); (name == "dev_overrides" || name == "services") && i+1 < len(tokens) && tokens[i+1].Type == hclsyntax.TokenOBrace {
-				src = slices.Insert(src, t.Range.End.Byte, ' ', '=')
-			}
-		case hclsyntax.TokenOQuote:
-			if !namesSomething(tokens, i) {
-				continue
-			}
-			if name := string(tokens[i+1].Bytes); (name == "dev_overrides" || name == "services") && tokens[i+3].Type == hclsyntax.TokenOBrace {
-				src = slices.Insert(src, tokens[i+2].Range.End.Byte, '=')
-			}
-			src[t.Range.Start.Byte], src[tokens[i+2].Range.Start.Byte] = ' ', ' '
-		}
-	}
-	return src
-}
-
-// begins reports whether a token begins an argument or a block.
-func begins(t hclsyntax.Token) bool {
-	return t.Type == hclsyntax.TokenIdent || t.Type == hclsyntax.TokenOQuote
-}
-
-// namesSomething reports whether the quote at i begins the quoted name of an argument or a block.
-func namesSomething(tokens hclsyntax.Tokens, i int) bool {
-	if i+3 >= len(tokens) || tokens[i+1].Type != hclsyntax.TokenQuotedLit || tokens[i+2].Type != hclsyntax.TokenCQuote || !hclsyntax.ValidIdentifier(string(tokens[i+1].Bytes)) {
-		return false
-	}
-	begins := i == 0 || tokens[i-1].Type == hclsyntax.TokenNewline || tokens[i-1].Type == hclsyntax.TokenOBrace || tokens[i-1].Type == hclsyntax.TokenComment
-	next := tokens[i+3].Type
-	return begins && (next == hclsyntax.TokenEqual || next == hclsyntax.TokenOBrace || next == hclsyntax.TokenOQuote)
 }

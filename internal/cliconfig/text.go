@@ -1,0 +1,216 @@
+package cliconfig
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// harmless are the names of arguments whose values are no secrets. A name that is not here may be that of a token,
+// misspelt.
+var harmless = []string{
+	"plugin_cache_dir", "vendor_dir", "default_registry", "plugin_cache_may_break_dependency_lock_file", "defer_ephemerals", "close_timeout",
+	"skip_deposed_provisioners", "disable_checkpoint", "disable_checkpoint_signature", "path", "url", "include", "exclude", "repository_template", "download_retry_count", "trust_all_hashes",
+	"retry_count", "request_timeout_seconds", "username", "docker_credentials_helper", "discover_ambient_credentials",
+	"docker_style_config_files", "default_docker_credential_helper", "dev_overrides", "services", "providers",
+}
+
+// word finds what a line of a CLI configuration file is made of, in either syntax, and whatever is wrong with it.
+var word = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"?|[{}\[\]=:,]|[^\s"{}\[\]=:,]+`)
+
+// masked is the text of a CLI configuration file with stars in the place of all that may be secret: it may be shown.
+// It goes by words and not by the syntax, because what is shown is what has mistakes in it.
+func masked(src []byte) []byte {
+	out := slices.Clone(src)
+	secret, lists, heredoc := false, 0, false
+	var inside []bool // for each brace that is open: whether all in it is harmless
+	at := 0
+	for line := range bytes.Lines(src) {
+		words := word.FindAllIndex(line, -1)
+		is := func(i int, chars string) bool {
+			return i >= 0 && i < len(words) && bytes.IndexByte([]byte(chars), line[words[i][0]]) >= 0
+		}
+		for i, w := range words {
+			switch {
+			case is(i, "{"):
+				inside = append(inside, len(inside) > 0 && inside[len(inside)-1] || !secret && i > 0 && slices.Contains(harmless, named(line, words[:i])))
+				secret = false
+			case is(i, "}"):
+				inside, secret, lists = inside[:max(0, len(inside)-1)], false, 0
+			case is(i, "["):
+				lists++
+			case is(i, "]"):
+				lists = max(0, lists-1)
+			case is(i, "=:,"):
+			case is(i+1, "=:") && !is(i-1, "=:"):
+				all := len(inside) > 0 && inside[len(inside)-1]
+				heredoc = false
+				secret = !all && !slices.Contains(harmless, string(bytes.Trim(line[w[0]:w[1]], `"`)))
+				lists = 0
+			case secret:
+				heredoc = heredoc || bytes.HasPrefix(line[w[0]:], []byte("<<"))
+				copy(out[at+w[0]:at+w[1]], bytes.Repeat([]byte("*"), w[1]-w[0]))
+			}
+		}
+		if n := len(words) - 1; n >= 0 {
+			last := line[words[n][0]:words[n][1]]
+			open := last[0] == '"' && (len(last) == 1 || last[len(last)-1] != '"')
+			secret = secret && (open || heredoc || lists > 0 || is(n, "=:,"))
+		}
+		at += len(line)
+	}
+	return out
+}
+
+// named is the name that the words before a brace give it.
+func named(line []byte, words [][]int) string {
+	i := len(words) - 1
+	if c := line[words[i][0]]; (c == '=' || c == ':') && i > 0 {
+		i--
+	}
+	return string(bytes.Trim(line[words[i][0]:words[i][1]], `"`))
+}
+
+// written is a range of what modern made, where it stands in the file.
+func written(r *hcl.Range, src []byte, origin []int) *hcl.Range {
+	if r == nil {
+		return nil
+	}
+	pos := func(p hcl.Pos) hcl.Pos {
+		at := len(src)
+		if p.Byte < len(origin) {
+			at = origin[p.Byte]
+		}
+		before := src[:at]
+		return hcl.Pos{Byte: at, Line: 1 + bytes.Count(before, []byte("\n")), Column: 1 + len([]rune(string(before[bytes.LastIndexByte(before, '\n')+1:])))}
+	}
+	return &hcl.Range{Filename: r.Filename, Start: pos(r.Start), End: pos(r.End)}
+}
+
+// group is what a modernizer is in: the file, or what stands in braces or brackets.
+type group struct {
+	object, list bool
+	named        bool // the name of an argument or a block has begun
+	value        bool // an equals sign was there
+	full         bool // an argument or a block is over: another one may begin
+}
+
+// modern makes of the older syntax of CLI configuration files, which programs still write, the syntax of
+// today, and says for each byte where it is from. Names of arguments and blocks may be quoted there, a block with
+// quoted names of arguments becomes an object, what is in a block may stand in one line, with commas or without, and
+// there is nothing in strings that would be evaluated.
+func modern(src []byte, filename string) (out []byte, origin []int) {
+	tokens, _ := hclsyntax.LexConfig(src, filename, hcl.InitialPos)
+	at := 0
+	keep := func(to int) {
+		for ; at < to; at++ {
+			out, origin = append(out, src[at]), append(origin, at)
+		}
+	}
+	insert := func(text string) {
+		for i := range text {
+			out, origin = append(out, text[i]), append(origin, at)
+		}
+	}
+	instead := func(c byte) { // of the next byte
+		out, origin = append(out, c), append(origin, at)
+		at++
+	}
+	open := []group{{}}
+	for i := 0; i < len(tokens); i++ {
+		t, in := tokens[i], &open[len(open)-1]
+		apart := t.Range.Start.Byte > at
+		keep(t.Range.Start.Byte)
+		if in.full && !in.list && begins(t) && apart {
+			insert("\n")
+			*in = group{object: in.object}
+		}
+		first := begins(t) && !in.list && !in.named && !in.value
+		in.named = in.named || first
+		switch t.Type {
+		case hclsyntax.TokenNewline, hclsyntax.TokenComment:
+			*in = group{object: in.object, list: in.list}
+		case hclsyntax.TokenEqual, hclsyntax.TokenColon:
+			in.value = true
+		case hclsyntax.TokenComma:
+			if in.full && !in.list && !in.object {
+				instead('\n')
+			}
+			if !in.list {
+				*in = group{object: in.object}
+			}
+		case hclsyntax.TokenOBrack:
+			open = append(open, group{list: true})
+		case hclsyntax.TokenOBrace:
+			inner := group{object: in.value && !in.full || in.list}
+			keep(t.Range.End.Byte)
+			if next := tokens[i+1].Type; !inner.object && next != hclsyntax.TokenNewline && next != hclsyntax.TokenCBrace { // the last token is the end of the file
+				insert("\n")
+			}
+			open = append(open, inner)
+		case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack:
+			if t.Type == hclsyntax.TokenCBrace && !in.object && !in.list && in.full {
+				insert("\n")
+			}
+			open = open[:max(1, len(open)-1)]
+			open[len(open)-1].full = true
+		case hclsyntax.TokenNumberLit:
+			in.full = in.full || in.value
+		case hclsyntax.TokenIdent:
+			in.full = in.full || in.value
+			if name := string(t.Bytes); first && (name == "dev_overrides" || name == "services") && tokens[i+1].Type == hclsyntax.TokenOBrace {
+				keep(t.Range.End.Byte)
+				insert(" =")
+				in.value = true
+			}
+		case hclsyntax.TokenOQuote, hclsyntax.TokenOHeredoc:
+			end := closing(tokens, i)
+			quoted := tokens[i+1 : end]
+			isName := first && !in.object && len(quoted) == 1 && tokens[end].Type == hclsyntax.TokenCQuote && hclsyntax.ValidIdentifier(string(quoted[0].Bytes))
+			if isName {
+				instead(' ')
+				keep(quoted[0].Range.End.Byte)
+				instead(' ')
+				if name := string(quoted[0].Bytes); (name == "dev_overrides" || name == "services") && tokens[end+1].Type == hclsyntax.TokenOBrace {
+					insert("=")
+					in.value = true
+				}
+			}
+			for _, t := range quoted {
+				if t.Type == hclsyntax.TokenTemplateInterp || t.Type == hclsyntax.TokenTemplateControl {
+					keep(t.Range.Start.Byte)
+					insert(string(t.Bytes[:1]))
+				}
+			}
+			in.full = in.full || in.value
+			i, t = end, tokens[end]
+		}
+		keep(t.Range.End.Byte)
+	}
+	keep(len(src))
+	return out, origin
+}
+
+// begins reports whether a token begins an argument or a block.
+func begins(t hclsyntax.Token) bool {
+	return t.Type == hclsyntax.TokenIdent || t.Type == hclsyntax.TokenOQuote
+}
+
+// closing is where the string ends that begins at i, which may have others in it.
+func closing(tokens hclsyntax.Tokens, i int) int {
+	depth := 0
+	for j := i; j < len(tokens)-1; j++ {
+		switch tokens[j].Type {
+		case hclsyntax.TokenOQuote, hclsyntax.TokenOHeredoc:
+			depth++
+		case hclsyntax.TokenCQuote, hclsyntax.TokenCHeredoc:
+			if depth--; depth == 0 {
+				return j
+			}
+		}
+	}
+	return len(tokens) - 1
+}
