@@ -61,13 +61,21 @@ func TestLoad(t *testing.T) {
 	write(t, filepath.Join(home, ".terraformrc"), `
 "plugin_cache_dir" = "/cache/${name}"
 close_timeout = "30s"
+registry_protocols {
+  retry_count             = 5
+  request_timeout_seconds = 30
+}
 provider_installation {
   dev_overrides { "lethe/x" = "/dev/x" }
   filesystem_mirror {
     path    = "/mirror"
     include = ["lethe/*"]
   }
-  direct {}
+  direct { download_retry_count = 4 }
+  network_mirror {
+    url                  = "https://m.example/"
+    trust_all_hashes     = true
+  }
 }
 host "example.com" {
   services = { "modules.v1" = "https://example.com/m" }
@@ -92,10 +100,12 @@ credentials "example.com" { token = "t" }
 	if err != nil {
 		t.Fatal(err)
 	}
+	four, five := 4, 5
 	want := &Settings{
 		PluginCacheDir: "/cache/${name}", CloseTimeout: time.Minute, Installs: true,
-		Overrides:   map[addr.Provider]string{x: "/dev/x"},
-		Sources:     []Installation{{Method: "filesystem_mirror", Path: "/mirror", Include: []string{"lethe/*"}}, {Method: "direct"}},
+		Overrides:       map[addr.Provider]string{x: "/dev/x"},
+		Sources:         []Installation{{Method: "filesystem_mirror", Path: "/mirror", Include: []string{"lethe/*"}}, {Method: "direct", Retries: &four}, {Method: "network_mirror", Path: "https://m.example/", Trusted: true}},
+		RegistryRetries: &five, RegistryTimeout: 30 * time.Second,
 		Hosts:       map[string]map[string]string{"example.com": {"modules.v1": "https://example.com/m"}},
 		Credentials: map[string]string{"example.com": "t"}, Helper: []string{"h", "a"},
 	}
@@ -129,22 +139,28 @@ func TestMistakes(t *testing.T) {
 		`credentials "no host" {}`: `1: The label of a credentials block is the name of a host, such as "registry.example.com", and not "no host".`,
 		`host "no host" {}`:        `1: The label of a host block is the name of a host, such as "registry.example.com", and not "no host".`,
 		"credentials_helper \"a\" {}\ncredentials_helper \"b\" {}":                                                   `2: There is a credentials_helper block for "a" already, and one program only is asked for credentials. Remove one of them.`,
-		"provider_installation {}\nprovider_installation {}":                                                         `2: There is a provider_installation block already. Write all methods into one of them.`,
+		"provider_installation {}\nprovider_installation {}":                                                         `2: There is a block provider_installation already. Write all that they say into one of them.`,
 		`provider_installation = 3`:                                                                                  `1: The setting "provider_installation" is a block, without an equals sign, and has no effect as it is.`,
 		"provider_installation {\n  direct {\n    exclude = [\"Registry.Example.com/acme/*\", \"acme/ne*\"]\n  }\n}": `2: The pattern "acme/ne*" selects no provider: it is an address such as "registry.example.com/acme/net", with "*" for what is to be any.`,
 		`provider_installation { dev_overrides { "lethe/x" = "/x" } filesystem_mirror { path = "/m" } direct {} }`:   ``,
 		`host "a.example" { services = { "modules.v1" = "https://b.example/" } }`:                                    ``,
-		`plugin_cache_dir = []`:                                                           `1: The setting "plugin_cache_dir" has to be a string.`,
-		"credentials \"x.com\" {\n  token = [\"canary-1d7e\"]\n}":                         `2: The argument "token" has to be a string.`,
-		"credentials \"x.com\" {\n  tokn = \"canary-1d7e\"\n}":                            `2: A credentials block takes the argument "token", and no argument "tokn".`,
-		"oci_credentials \"x.com\" {\n  pasword = \"canary-1d7e\"\n}":                     `2: An oci_credentials block takes`,
-		"credentials_helper \"x\" {\n  args = \"y\"\n}":                                   `2: The argument "args" has to be a list of strings`,
-		"host \"x.com\" {\n  services = { a = 1 }\n}":                                     `2: The argument "services" has to be an object of strings`,
-		"provider_installation {\n  direct {\n    exclude = \"a/b\"\n  }\n}":              `3: The argument "exclude" has to be a list of strings`,
-		"provider_installation {\n  filesystem_mirror {\n    path = []\n  }\n}":           `3: The argument "path" has to be a string.`,
-		"provider_installation {\n  network_mirror {\n  }\n}":                             `2: A network_mirror block says in url where providers are.`,
-		"provider_installation {\n  filesystem_mirror {\n    url = \"x\"\n  }\n}":         `2: A filesystem_mirror block says in path where providers are.`,
-		"host \"x.com\" {\n  services = { \"login.v1\" = { client = \"terraform\" } }\n}": ``,
+		`plugin_cache_dir = []`:                                                                                  `1: The setting "plugin_cache_dir" has to be a string.`,
+		"credentials \"x.com\" {\n  token = [\"canary-1d7e\"]\n}":                                                `2: The argument "token" has to be a string.`,
+		"credentials \"x.com\" {\n  tokn = \"canary-1d7e\"\n}":                                                   `2: A credentials block takes the argument "token", and no argument "tokn".`,
+		"oci_credentials \"x.com\" {\n  pasword = \"canary-1d7e\"\n}":                                            `2: An oci_credentials block takes`,
+		"credentials_helper \"x\" {\n  args = \"y\"\n}":                                                          `2: The argument "args" has to be a list of strings`,
+		"host \"x.com\" {\n  services = { a = 1 }\n}":                                                            `2: The argument "services" has to be an object of strings`,
+		"provider_installation {\n  direct {\n    exclude = \"a/b\"\n  }\n}":                                     `3: The argument "exclude" has to be a list of strings`,
+		"provider_installation {\n  filesystem_mirror {\n    path = []\n  }\n}":                                  `3: The argument "path" has to be a string.`,
+		"provider_installation {\n  network_mirror {\n  }\n}":                                                    `2: A network_mirror block says in url where providers are.`,
+		"provider_installation {\n  filesystem_mirror {\n    url = \"x\"\n  }\n}":                                `2: A filesystem_mirror block says in path where providers are.`,
+		"registry_protocols {\n  retry_count = -1\n}":                                                            `2: The argument "retry_count" has to be a whole number, 0 or more.`,
+		"registry_protocols {\n  retries = 1\n}":                                                                 `2: A registry_protocols block takes retry_count and request_timeout_seconds, and no argument "retries".`,
+		"registry_protocols {\n  request_timeout_seconds = 0\n}":                                                 `2: The argument "request_timeout_seconds" has to be a whole number, 1 or more.`,
+		"registry_protocols {}\nregistry_protocols {}":                                                           `2: There is a block registry_protocols already.`,
+		"provider_installation {\n  direct {\n    trust_all_hashes = true\n  }\n}":                               `3: A direct block takes no argument "trust_all_hashes".`,
+		"provider_installation {\n  filesystem_mirror {\n    path = \"x\"\n    download_retry_count = 2\n  }\n}": `4: A filesystem_mirror block takes no argument "download_retry_count".`,
+		"host \"x.com\" {\n  services = { \"login.v1\" = { client = \"terraform\" } }\n}":                        ``,
 	} {
 		var bag diag.Bag
 		(&Settings{}).Parse([]byte(text+"\n"), "x.tfrc", limits.Limits{}, &bag)

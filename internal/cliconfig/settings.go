@@ -2,6 +2,7 @@ package cliconfig
 
 import (
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -32,6 +33,8 @@ type Settings struct {
 	Overrides       map[addr.Provider]string     // dev_overrides: directory of the executable
 	Sources         []Installation               // provider_installation, in order; nil: not configured
 	Installs        bool                         // a provider_installation block was there
+	RegistryRetries *int                         // retry_count in registry_protocols, of requests but for packages; nil: not set
+	RegistryTimeout time.Duration                // request_timeout_seconds in registry_protocols; 0: not set
 	Hosts           map[string]map[string]string // services by host, as addr.Host has it
 	Credentials     map[string]string            // token by host, as addr.Host has it
 	Helper          []string                     // credentials_helper: name and arguments
@@ -47,6 +50,8 @@ type Installation struct {
 	Repository func(addr.Provider) string
 	Include    []string
 	Exclude    []string
+	Retries    *int // download_retry_count; nil: not set
+	Trusted    bool // trust_all_hashes
 }
 
 // Parse adds the contents of one file, whose name says in which syntax it is. What is wrong with it
@@ -87,6 +92,7 @@ func (s *Settings) parse(src []byte, filename string, l limits.Limits, bag *diag
 		{Type: "provider_installation"}, {Type: "host", LabelNames: []string{"name"}},
 		{Type: "credentials", LabelNames: []string{"host"}}, {Type: "credentials_helper", LabelNames: []string{"name"}},
 		{Type: "oci_credentials", LabelNames: []string{"repository"}}, {Type: "oci_default_credentials"},
+		{Type: "registry_protocols"},
 	}}
 	for name := range arguments {
 		schema.Attributes = append(schema.Attributes, hcl.AttributeSchema{Name: name})
@@ -117,8 +123,8 @@ func (s *Settings) parse(src []byte, filename string, l limits.Limits, bag *diag
 		case b.Type == "credentials_helper":
 			bag.Add(diag.Errorf("Invalid CLI configuration", "There is a credentials_helper block for %q already, and one program only is asked for credentials. Remove one of them.", before.Labels[0]).At(b.DefRange))
 			ok = false
-		case b.Type == "provider_installation":
-			bag.Add(diag.Errorf("Invalid CLI configuration", "There is a provider_installation block already. Write all methods into one of them.").At(b.DefRange))
+		case len(b.Labels) == 0:
+			bag.Add(diag.Errorf("Invalid CLI configuration", "There is a block %s already. Write all that they say into one of them.", b.Type).At(b.DefRange))
 			ok = false
 		}
 		ok = s.block(b, bag) && ok
@@ -169,8 +175,11 @@ func (s *Settings) block(b *hcl.Block, bag *diag.Bag) bool {
 		return s.installation(b, bag)
 	}
 	attrs, ds := b.Body.JustAttributes()
-	if b.Type == "oci_default_credentials" {
+	switch b.Type {
+	case "oci_default_credentials":
 		return bag.HCL(ds) && s.ociDefaults(attrs, bag)
+	case "registry_protocols":
+		return bag.HCL(ds) && s.protocols(attrs, bag)
 	}
 	name := b.Labels[0]
 	switch b.Type {
@@ -201,6 +210,27 @@ func (s *Settings) block(b *hcl.Block, bag *diag.Bag) bool {
 		var args []string
 		args, ok = listOf(a, bag)
 		s.Helper = append(s.Helper, args...)
+	}
+	return ok
+}
+
+// protocols reads the registry_protocols block.
+func (s *Settings) protocols(attrs hcl.Attributes, bag *diag.Bag) bool {
+	ok := true
+	for name, a := range attrs {
+		good := false
+		switch name {
+		case "retry_count":
+			s.RegistryRetries, good = countOf(a, 0, bag)
+		case "request_timeout_seconds":
+			var seconds *int
+			if seconds, good = countOf(a, 1, bag); good {
+				s.RegistryTimeout = time.Duration(*seconds) * time.Second
+			}
+		default:
+			bag.Add(diag.Errorf("Invalid CLI configuration", "A registry_protocols block takes retry_count and request_timeout_seconds, and no argument %q.", name).At(a.NameRange))
+		}
+		ok = ok && good
 	}
 	return ok
 }
@@ -259,6 +289,17 @@ func textOf(a *hcl.Attribute, bag *diag.Bag) (string, bool) {
 	return "", false
 }
 
+// countOf is the number that an argument is.
+func countOf(a *hcl.Attribute, least int, bag *diag.Bag) (*int, bool) {
+	v, ds := a.Expr.Value(nil)
+	var n int
+	if v, err := convert.Convert(v, cty.Number); err == nil && !ds.HasErrors() && gocty.FromCtyValue(v, &n) == nil && n >= least {
+		return &n, true
+	}
+	refuse(a, fmt.Sprintf("a whole number, %d or more", least), bag)
+	return nil, false
+}
+
 // stringsOf are the strings in an object.
 func stringsOf(a *hcl.Attribute, bag *diag.Bag) (map[string]string, bool) {
 	all, ok := elements(a, bag)
@@ -306,14 +347,15 @@ func (s *Settings) installation(b *hcl.Block, bag *diag.Bag) bool {
 		in := Installation{Method: m.Type}
 		attrs, ds := m.Body.JustAttributes()
 		ok = bag.HCL(ds) && ok
+		fromServer := m.Type == "direct" || m.Type == "network_mirror"
 		for name, a := range attrs {
 			good := true
-			switch name {
-			case "include":
+			switch {
+			case name == "include":
 				in.Include, good = listOf(a, bag)
-			case "exclude":
+			case name == "exclude":
 				in.Exclude, good = listOf(a, bag)
-			case "repository_template":
+			case name == "repository_template" && m.Type == "oci_mirror":
 				v, _ := a.Expr.Value(nil)
 				err := errors.New("it is no string")
 				if isText(v) {
@@ -323,9 +365,15 @@ func (s *Settings) installation(b *hcl.Block, bag *diag.Bag) bool {
 					bag.Add(diag.Errorf("Invalid provider installation method", "The argument repository_template cannot be followed: %s.", err).At(a.Range))
 					ok = false
 				}
-			case place[m.Type]:
+			case name == place[m.Type]:
 				in.Path, good = textOf(a, bag)
-			case "download_retry_count", "trust_all_hashes":
+			case name == "download_retry_count" && fromServer:
+				in.Retries, good = countOf(a, 0, bag)
+			case name == "trust_all_hashes" && m.Type == "network_mirror":
+				v, _ := a.Expr.Value(nil)
+				if good = gocty.FromCtyValue(v, &in.Trusted) == nil; !good {
+					refuse(a, "true or false", bag)
+				}
 			default:
 				bag.Add(diag.Errorf("Invalid provider installation method", "A %s block takes no argument %q.", m.Type, name).At(a.NameRange))
 				ok = false

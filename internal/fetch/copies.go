@@ -39,7 +39,7 @@ func (p *Providers) Sum(ctx context.Context, c Copies, l *Lockfile, bag *diag.Ba
 			case slices.ContainsFunc(d.hashes, func(h string) bool { return !slices.Contains(before, h) }):
 				state = "Additional checksums for this platform are now tracked in the lock file"
 			}
-			w.done.hashes, w.done.signed = append(w.done.hashes, d.hashes...), d.signed
+			w.done.hashes, w.done.whole = append(w.done.hashes, d.hashes...), d.whole
 			p.note("- Obtained %s checksums for %s; %s", w.Provider.ForDisplay(), platform, state)
 		}
 		return nil
@@ -122,7 +122,7 @@ func (p *Providers) mirror(ctx context.Context, w *wanted, dir string) error {
 		if err != nil {
 			return fmt.Errorf("for %s: %w", platform, err)
 		}
-		w.done.hashes, w.done.signed = append(w.done.hashes, d.hashes...), d.signed
+		w.done.hashes, w.done.whole = append(w.done.hashes, d.hashes...), d.whole
 		said += "\n  - Package authenticated: " + d.how
 	}
 	all, err := index(mirror(dir), w.Provider, at)

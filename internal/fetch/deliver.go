@@ -29,7 +29,7 @@ import (
 // delivered is a package that was put into place.
 type delivered struct {
 	hashes []string // for the lock file
-	signed bool     // those of all platforms, as the registry signed them
+	whole  bool     // those of all platforms, as the registry signed them, or a mirror that is trusted says
 	how    string   // how far it is known to be the developer's, as users are told
 }
 
@@ -213,15 +213,17 @@ func held(a addr.Provider, lock config.Lock, own ...string) error {
 }
 
 // promised is what a server says of a package: the hashes that a lock file may hold, of all platforms only where
-// they are signed, and by whom.
+// they are signed, or the user trusts the server, and by whom.
 func promised(pkg *registry.Package) delivered {
 	switch {
-	case pkg == nil || pkg.Sum == "" && pkg.Key == "":
+	case pkg == nil || pkg.Sum == "" && pkg.Key == "" && !pkg.Trusted:
 		return delivered{how: "unauthenticated"}
+	case pkg.Trusted:
+		return delivered{how: "unauthenticated", hashes: pkg.Hashes, whole: true}
 	case pkg.Key == "":
 		return delivered{how: "unauthenticated", hashes: []string{"zh:" + pkg.Sum}}
 	}
-	return delivered{how: "signed, key ID " + pkg.Key, hashes: pkg.Hashes, signed: true}
+	return delivered{how: "signed, key ID " + pkg.Key, hashes: pkg.Hashes, whole: true}
 }
 
 // obtain gets a package onto the disk and hands it on, from the plugin cache where there is one, which it fills.
@@ -295,7 +297,12 @@ func (p *Providers) save(ctx context.Context, pkg parcel, to download.Target) (s
 	if pkg.remote.Save != nil {
 		return hashed(ctx, pkg.remote.Save, counted{to, pkg.remote.Size, moved, new(int64)}, maxPackage)
 	}
-	got, err := p.Registry.Client.Save(ctx, pkg.remote.URL, to, maxPackage, moved)
+	client := *p.Registry.Client
+	client.Retries = p.Retries
+	if pkg.retries != nil {
+		client.Retries = *pkg.retries
+	}
+	got, err := client.Save(ctx, pkg.remote.URL, to, maxPackage, moved)
 	return hex.EncodeToString(got.Sum[:]), err
 }
 

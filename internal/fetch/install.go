@@ -204,7 +204,7 @@ func listed(all []found) string {
 
 // enter writes what was installed into the lock file.
 func (p *Providers) enter(w *wanted, l *Lockfile) {
-	if len(w.lock.Hashes) == 0 && !w.done.signed {
+	if len(w.lock.Hashes) == 0 && !w.done.whole {
 		p.Unheld = append(p.Unheld, w.Provider)
 	}
 	w.lock.Hashes = append(slices.Clone(w.lock.Hashes), w.done.hashes...)

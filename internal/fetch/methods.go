@@ -39,7 +39,7 @@ func (p *Providers) configured() ([]method, error) {
 			out = append(out, method{s, in.Include, in.Exclude})
 		}
 	default:
-		direct := method{source: direct{p.Registry}}
+		direct := method{source: direct{Registry: p.Registry}}
 		for _, dir := range implied(p.WorkDir, p.Getenv) {
 			if info, err := os.Stat(dir); err == nil && info.IsDir() {
 				out = append(out, method{source: mirror(dir)})
@@ -74,7 +74,7 @@ func (p *Providers) OnlyImages(template string) error {
 }
 
 // OnlyRegistries lets each provider come from the registry that its address names.
-func (p *Providers) OnlyRegistries() { p.only = []source{direct{p.Registry}} }
+func (p *Providers) OnlyRegistries() { p.only = []source{direct{Registry: p.Registry}} }
 
 // source makes a source of what the CLI configuration says.
 func (p *Providers) source(in cliconfig.Installation) (source, error) {
@@ -83,11 +83,11 @@ func (p *Providers) source(in cliconfig.Installation) (source, error) {
 		return mirror(in.Path), nil
 	case "network_mirror":
 		u, err := registry.MirrorURL(in.Path)
-		return network{registry.Mirror{Registry: p.Registry, URL: u}}, err
+		return network{registry.Mirror{Registry: p.Registry, URL: u, Trusted: in.Trusted}, in.Retries}, err
 	case "oci_mirror":
 		return images{p.OCI, in.Repository}, nil
 	}
-	return direct{p.Registry}, nil
+	return direct{p.Registry, in.Retries}, nil
 }
 
 // providers lists what a mirror has, as "host/namespace/type".

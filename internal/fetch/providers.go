@@ -32,6 +32,7 @@ type Providers struct {
 
 	Registry *registry.Registry
 	OCI      *oci.Client
+	Retries  int // of a download, where its source does not say otherwise
 
 	Unheld []addr.Provider // installed with no checksum to hold them against but their own
 

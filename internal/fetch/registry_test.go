@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -78,6 +79,42 @@ func TestDownloadedOnce(t *testing.T) {
 		lock, _ := s.lockfile().Get(p)
 		if len(lock.Hashes) != 2 || !slices.ContainsFunc(lock.Hashes, func(h string) bool { return strings.HasPrefix(h, "zh:") }) {
 			t.Errorf("cache %v: %v", cache, lock.Hashes)
+		}
+	}
+}
+
+// TestHowOften: a package that cannot be had is asked for as often as its method says, and others as often as all.
+func TestHowOften(t *testing.T) {
+	r, s, p := asks(t)
+	zip := ""
+	s.fine(s.from(p))
+	for _, line := range r.Requests() {
+		if path, ok := strings.CutPrefix(line, "GET "); ok && strings.HasSuffix(path, ".zip") {
+			zip = path
+		}
+	}
+	none, asked := 0, 0
+	r.Fault(zip, func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+	s.p.Retries = 1
+	for _, tt := range []struct {
+		in   cliconfig.Installation
+		want int
+	}{
+		{cliconfig.Installation{Method: "direct"}, 2},
+		{cliconfig.Installation{Method: "direct", Retries: &none}, 1},
+		{cliconfig.Installation{Method: "network_mirror", Path: "https://" + r.Host + "/mirror", Retries: &none}, 1},
+	} {
+		s.p.StoreDir = t.TempDir()
+		if err := os.RemoveAll(s.p.DataDir); err != nil {
+			t.Fatal(err)
+		}
+		asked = 0
+		s.p.Settings.Installs, s.p.Settings.Sources = true, []cliconfig.Installation{tt.in}
+		if said := s.from(p); asked != tt.want {
+			t.Errorf("%s: asked %d times, want %d: %s", tt.in.Method, asked, tt.want, said)
 		}
 	}
 }

@@ -32,6 +32,7 @@ type parcel struct {
 	remote   *registry.Package // to be downloaded; nil: it is on the disk
 	h1       string            // the hash of dir, which is in the store and taken over file by file; "": it is not
 	name     string            // what users know a package by that is to be downloaded
+	retries  *int              // of its download; nil: as many as of others
 }
 
 // unfitOn says why a version is of no use on a platform; "": it can be used.
@@ -140,7 +141,10 @@ func hosts(h string) []string {
 }
 
 // direct is the registry that the address of a provider names.
-type direct struct{ *registry.Registry }
+type direct struct {
+	*registry.Registry
+	retries *int // of downloads; nil: not said
+}
 
 func (direct) String() string { return "the provider's registry" }
 
@@ -150,7 +154,7 @@ func (d direct) list(ctx context.Context, a addr.Provider) (all []found, warning
 		return nil, nil, err
 	}
 	for _, v := range list {
-		all = append(all, found{version: v.Version, platforms: v.Platforms, unfit: unspoken(v.Protocols), get: remote(func(ctx context.Context, platform string) (*registry.Package, error) {
+		all = append(all, found{version: v.Version, platforms: v.Platforms, unfit: unspoken(v.Protocols), get: remote(d.retries, func(ctx context.Context, platform string) (*registry.Package, error) {
 			return d.Provider(ctx, a, v.Version, platform)
 		})})
 	}
@@ -158,10 +162,10 @@ func (d direct) list(ctx context.Context, a addr.Provider) (all []found, warning
 }
 
 // remote makes a package of what a server says of it.
-func remote(ask func(ctx context.Context, platform string) (*registry.Package, error)) func(context.Context, string) (parcel, error) {
+func remote(retries *int, ask func(ctx context.Context, platform string) (*registry.Package, error)) func(context.Context, string) (parcel, error) {
 	return func(ctx context.Context, platform string) (parcel, error) {
 		pkg, err := ask(ctx, platform)
-		return parcel{remote: pkg}, err
+		return parcel{remote: pkg, retries: retries}, err
 	}
 }
 
@@ -182,7 +186,10 @@ func absent(err error) error {
 }
 
 // network is a network mirror.
-type network struct{ registry.Mirror }
+type network struct {
+	registry.Mirror
+	retries *int // as of direct
+}
 
 func (n network) String() string { return "the network mirror " + download.Show(n.URL) }
 
@@ -192,7 +199,7 @@ func (n network) list(ctx context.Context, a addr.Provider) (all []found, warnin
 		return nil, nil, err
 	}
 	for _, v := range list {
-		all = append(all, found{version: v.Version, get: remote(func(ctx context.Context, platform string) (*registry.Package, error) {
+		all = append(all, found{version: v.Version, get: remote(n.retries, func(ctx context.Context, platform string) (*registry.Package, error) {
 			return n.Provider(ctx, a, v.Version, platform)
 		})})
 	}
@@ -214,7 +221,7 @@ func (o images) list(ctx context.Context, a addr.Provider) (all []found, warning
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
 	for _, v := range vs {
-		all = append(all, found{version: v, get: remote(func(ctx context.Context, platform string) (*registry.Package, error) {
+		all = append(all, found{version: v, get: remote(nil, func(ctx context.Context, platform string) (*registry.Package, error) {
 			blob, err := o.Provider(ctx, name, v, platform)
 			if err != nil {
 				return nil, err

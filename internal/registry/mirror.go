@@ -14,6 +14,7 @@ import (
 type Mirror struct {
 	Registry *Registry // whose client asks
 	URL      *url.URL  // ends in a slash
+	Trusted  bool      // what it says of the packages for other platforms is believed
 }
 
 // Providers lists the versions of a provider that the mirror has.
@@ -32,7 +33,7 @@ func (m Mirror) Providers(ctx context.Context, p addr.Provider) ([]Version, erro
 }
 
 // Provider finds the package of one version for a platform. Its hashes are those that the mirror tells of
-// this platform; nothing is signed.
+// this platform, or of all where it is trusted; nothing is signed.
 func (m Mirror) Provider(ctx context.Context, p addr.Provider, v versions.Version, platform string) (*Package, error) {
 	var doc struct {
 		Archives map[string]struct {
@@ -49,7 +50,17 @@ func (m Mirror) Provider(ctx context.Context, p addr.Provider, v versions.Versio
 	if !ok {
 		return nil, fmt.Errorf("the mirror has no package of %s %s for %s", p.ForDisplay(), v, platform)
 	}
-	out := &Package{Hashes: at.Hashes}
+	out := &Package{Hashes: at.Hashes, Trusted: m.Trusted}
+	if m.Trusted {
+		out.Hashes = nil
+		for _, other := range doc.Archives {
+			for _, h := range other.Hashes {
+				if strings.HasPrefix(h, "h1:") || strings.HasPrefix(h, "zh:") {
+					out.Hashes = append(out.Hashes, h)
+				}
+			}
+		}
+	}
 	for _, h := range at.Hashes {
 		if sum, ok := strings.CutPrefix(h, "zh:"); ok {
 			out.Sum = strings.ToLower(sum)

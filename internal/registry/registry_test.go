@@ -171,6 +171,11 @@ func TestMirror(t *testing.T) {
 	if err != nil || got.Sum == "" || len(got.Hashes) != 1 {
 		t.Errorf("%v: %+v", err, got)
 	}
+	m.Trusted = true
+	if got, err := m.Provider(t.Context(), p, v1, platform); err != nil || len(got.Hashes) != 2 || !got.Trusted {
+		t.Errorf("%v: %+v", err, got)
+	}
+	m.Trusted = false
 	if _, err := m.Provider(t.Context(), p, v1, "plan9_386"); err == nil {
 		t.Error("a package for no platform")
 	}

@@ -114,8 +114,12 @@ func (p *Project) installers() bool {
 		return false
 	}
 	p.hosts = hosts{asks, credentials}
+	often, ok := number(c, "TF_PROVIDER_DOWNLOAD_RETRY", retries)
+	if !ok {
+		return false
+	}
 	p.Providers = &fetch.Providers{
-		Registry: asks, OCI: newImages(asks, credentials), StoreDir: cacheDir(c, "packages"),
+		Registry: asks, OCI: newImages(asks, often, credentials), Retries: often, StoreDir: cacheDir(c, "packages"),
 		Settings: p.Settings, WorkDir: p.Dir, DataDir: p.Data, CacheDir: p.pluginCache(), Getenv: c.Getenv, Closed: p.closed,
 		Note: func(n event.Note) { c.UI.Tell(n) }, Moved: func(t event.Transfer) { c.UI.Tell(t) },
 	}

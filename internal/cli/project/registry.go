@@ -52,25 +52,29 @@ func agent(c *base.Call) string {
 	return "lethe/" + base.Version
 }
 
+// retries is how often a request is made again that failed for a reason that may pass, where nothing says otherwise.
+const retries = 3
+
 // newRegistry is how this command asks registries: as itself, with the user's credentials.
 func newRegistry(c *base.Call, s *cliconfig.Settings, credentials *cliconfig.Credentials) (*registry.Registry, bool) {
 	client := &download.Client{
 		Header:    http.Header{"User-Agent": {agent(c)}, "X-Terraform-Version": {base.Version}},
-		Authorize: credentials.Authorize, Retries: 3,
+		Authorize: credentials.Authorize,
 	}
-	seconds, ok1 := number(c, "TF_REGISTRY_CLIENT_TIMEOUT", 0)
+	seconds, ok1 := number(c, "TF_REGISTRY_CLIENT_TIMEOUT", int(s.RegistryTimeout/time.Second))
 	client.Timeout = time.Duration(seconds) * time.Second
-	discovery, ok2 := number(c, "TF_REGISTRY_DISCOVERY_RETRY", -1)
-	packages, ok3 := number(c, "TF_PROVIDER_DOWNLOAD_RETRY", -1)
-	if most := max(discovery, packages); most >= 0 {
-		client.Retries = most
+	often := retries
+	if s.RegistryRetries != nil {
+		often = *s.RegistryRetries
 	}
-	instead, ok4 := defaultRegistry(c, s)
-	signed, ok5 := yes(c, "OPENTOFU_ENFORCE_GPG_VALIDATION")
-	unexpired, ok6 := yes(c, "OPENTOFU_ENFORCE_GPG_EXPIRATION")
+	var ok2 bool
+	client.Retries, ok2 = number(c, "TF_REGISTRY_DISCOVERY_RETRY", often)
+	instead, ok3 := defaultRegistry(c, s)
+	signed, ok4 := yes(c, "OPENTOFU_ENFORCE_GPG_VALIDATION")
+	unexpired, ok5 := yes(c, "OPENTOFU_ENFORCE_GPG_EXPIRATION")
 	return &registry.Registry{
 		Client: client, Hosts: s.Hosts, Default: instead, Signed: signed, Unexpired: unexpired,
-	}, ok1 && ok2 && ok3 && ok4 && ok5 && ok6
+	}, ok1 && ok2 && ok3 && ok4 && ok5
 }
 
 // defaultRegistry is the host that is asked for what is in the public registries; "": these.
@@ -97,8 +101,8 @@ func defaultRegistry(c *base.Call, s *cliconfig.Settings) (string, bool) {
 }
 
 // newImages is how this command asks OCI registries.
-func newImages(r *registry.Registry, credentials *cliconfig.Credentials) *oci.Client {
-	return &oci.Client{Transport: r.Client.Transport, Header: http.Header{"User-Agent": r.Client.Header["User-Agent"]}, Credential: credentials.OCI, Retries: r.Client.Retries}
+func newImages(r *registry.Registry, retries int, credentials *cliconfig.Credentials) *oci.Client {
+	return &oci.Client{Transport: r.Client.Transport, Header: http.Header{"User-Agent": r.Client.Header["User-Agent"]}, Credential: credentials.OCI, Retries: retries}
 }
 
 // number reads an environment variable that is a number, if it is set.
