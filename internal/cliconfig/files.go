@@ -4,7 +4,6 @@
 package cliconfig
 
 import (
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -79,11 +78,6 @@ func dataDir(getenv func(string) string) string {
 		dir = filepath.Join(xdg, "opentofu")
 	}
 	return dir
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 const keptName = "credentials.tfrc.json"

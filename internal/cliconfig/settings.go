@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -14,9 +15,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/limits"
+	"github.com/lethe-iac/lethe/internal/registry"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 	"github.com/zclconf/go-cty/cty/gocty"
+	"oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/auth"
 )
 
@@ -356,17 +359,28 @@ func (s *Settings) installation(b *hcl.Block, bag *diag.Bag) bool {
 			case name == "exclude":
 				in.Exclude, good = listOf(a, bag)
 			case name == "repository_template" && m.Type == "oci_mirror":
-				v, _ := a.Expr.Value(nil)
-				err := errors.New("it is no string")
-				if isText(v) {
-					in.Repository, err = RepositoryTemplate(v.AsString())
+				var text string
+				if text, good = textOf(a, bag); !good {
+					break
 				}
-				if err != nil {
-					bag.Add(diag.Errorf("Invalid provider installation method", "The argument repository_template cannot be followed: %s.", err).At(a.Range))
-					ok = false
+				var err error
+				if in.Repository, err = RepositoryTemplate(text); err != nil {
+					bag.Add(diag.Errorf("Invalid provider installation method", "The argument repository_template cannot be followed: %s.", err).At(a.Expr.Range()))
+					good = false
 				}
 			case name == place[m.Type]:
-				in.Path, good = textOf(a, bag)
+				if in.Path, good = textOf(a, bag); !good {
+					break
+				}
+				_, err := registry.MirrorURL(in.Path)
+				switch {
+				case m.Type == "network_mirror" && err != nil:
+					bag.Add(diag.Errorf("Invalid provider installation method", "Providers cannot be found there: %s.", err).At(a.Expr.Range()))
+					good = false
+				case in.Path == "":
+					refuse(a, "the name of a directory", bag)
+					good = false
+				}
 			case name == "download_retry_count" && fromServer:
 				in.Retries, good = countOf(a, 0, bag)
 			case name == "trust_all_hashes" && m.Type == "network_mirror":
@@ -375,7 +389,7 @@ func (s *Settings) installation(b *hcl.Block, bag *diag.Bag) bool {
 					refuse(a, "true or false", bag)
 				}
 			default:
-				bag.Add(diag.Errorf("Invalid provider installation method", "A %s block takes no argument %q.", m.Type, name).At(a.NameRange))
+				bag.Add(diag.Errorf("Invalid provider installation method", "The %s block takes no argument %q.", m.Type, name).At(a.NameRange))
 				ok = false
 			}
 			ok = ok && good
@@ -390,9 +404,13 @@ func (s *Settings) installation(b *hcl.Block, bag *diag.Bag) bool {
 			bag.Add(diag.Errorf("Invalid provider installation method", "A %s block says in %s where providers are.", m.Type, name).At(m.DefRange))
 			ok = false
 		}
-		if m.Type == "oci_mirror" && in.Repository == nil && ok {
+		switch {
+		case m.Type != "oci_mirror":
+		case attrs["repository_template"] == nil:
 			bag.Add(diag.Errorf("Invalid provider installation method", "An oci_mirror block says in repository_template where providers are.").At(m.DefRange))
 			ok = false
+		case in.Repository != nil:
+			ok = in.distinct(attrs["repository_template"], bag) && ok
 		}
 		s.Sources = append(s.Sources, in)
 	}
@@ -418,6 +436,31 @@ func (s *Settings) overrides(a *hcl.Attribute, bag *diag.Bag) bool {
 	return ok
 }
 
+// distinct refuses the template of an oci_mirror block that would take the packages of one provider for those of another.
+func (in *Installation) distinct(a *hcl.Attribute, bag *diag.Bag) bool {
+	ok := true
+	for _, x := range []struct {
+		part  string
+		other addr.Provider
+		of    func(addr.Provider) string
+	}{
+		{"namespace", addr.Provider{Host: "a.example", Namespace: "b", Type: "a"}, func(p addr.Provider) string { return p.Namespace }},
+		{"type", addr.Provider{Host: "a.example", Namespace: "a", Type: "b"}, func(p addr.Provider) string { return p.Type }},
+	} {
+		selected := map[string]bool{}
+		for _, pattern := range in.Include {
+			p, _ := addr.ParseProvider(anyFor(pattern))
+			selected[x.of(p)] = true
+		}
+		one := len(selected) == 1 && !selected["any"]
+		if !one && in.Repository(x.other) == in.Repository(addr.Provider{Host: "a.example", Namespace: "a", Type: "a"}) {
+			bag.Add(diag.Errorf("Invalid provider installation method", "The packages of several providers would be taken from one repository. Name ${%s} in repository_template, or let include select one %s.", x.part, x.part).At(a.Expr.Range()))
+			ok = false
+		}
+	}
+	return ok
+}
+
 // OCIAccess is an oci_credentials block: what a user shows to an OCI registry.
 type OCIAccess struct {
 	auth.Credential
@@ -431,21 +474,47 @@ type OCIDefaults struct {
 	Helper   string   // default_docker_credential_helper
 }
 
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
 // ociAccess reads an oci_credentials block.
 func (s *Settings) ociAccess(b *hcl.Block, attrs hcl.Attributes, bag *diag.Bag) bool {
+	const ways = "username and password, access_token and refresh_token, or docker_credentials_helper"
 	var x OCIAccess
 	texts := map[string]*string{"username": &x.Username, "password": &x.Password, "access_token": &x.AccessToken, "refresh_token": &x.RefreshToken, "docker_credentials_helper": &x.Helper}
 	ok := true
 	for name, a := range attrs {
-		v, _ := a.Expr.Value(nil)
-		if texts[name] == nil || !isText(v) {
-			bag.Add(diag.Errorf("Invalid CLI configuration", "An oci_credentials block takes username and password, access_token and refresh_token, or docker_credentials_helper, each a string; not this %q.", name).At(a.NameRange))
+		if texts[name] == nil {
+			bag.Add(diag.Errorf("Invalid CLI configuration", "An oci_credentials block takes %s, and no argument %q.", ways, name).At(a.NameRange))
 			ok = false
 			continue
 		}
-		*texts[name] = v.AsString()
+		var good bool
+		*texts[name], good = textOf(a, bag)
+		ok = ok && good
 	}
-	put(&s.OCI, b.Labels[0], x)
+	name := b.Labels[0]
+	host, path, deep := strings.Cut(name, "/")
+	_, err := addr.Host(host)
+	basic, token, helper := x.Username+x.Password != "", x.AccessToken+x.RefreshToken != "", x.Helper != ""
+	say := func(format string, args ...any) {
+		bag.Add(diag.Errorf("Invalid CLI configuration", format, args...).At(b.DefRange))
+		ok = false
+	}
+	switch {
+	case err != nil || deep && path == "" || strings.Contains(name, "://"):
+		say("The label of an oci_credentials block is a host, or a host and the beginning of a repository, such as \"registry.example.com/providers\", and not %q.", name)
+	case !ok:
+	case !basic && !token && !helper, basic && token, basic && helper, token && helper:
+		say("The oci_credentials block for %q has %s: one of these.", name, ways)
+	case basic && (x.Username == "" || x.Password == ""):
+		say("The oci_credentials block for %q needs both username and password.", name)
+	case helper && deep:
+		say("A credential helper of Docker knows hosts, and no repositories: docker_credentials_helper stands in a block for %q.", host)
+	}
+	put(&s.OCI, name, x)
 	return ok
 }
 
@@ -453,20 +522,30 @@ func (s *Settings) ociAccess(b *hcl.Block, attrs hcl.Attributes, bag *diag.Bag) 
 func (s *Settings) ociDefaults(attrs hcl.Attributes, bag *diag.Bag) bool {
 	ok := true
 	for name, a := range attrs {
-		v, _ := a.Expr.Value(nil)
-		switch {
-		case name == "discover_ambient_credentials" && v.Type() == cty.Bool && v.IsKnown() && !v.IsNull():
-			yes := v.True()
-			s.OCIDefaults.Discover = &yes
-		case name == "docker_style_config_files":
-			files, good := listOf(a, bag)
-			s.OCIDefaults.Files, ok = append([]string{}, files...), ok && good
-		case name == "default_docker_credential_helper" && isText(v):
-			s.OCIDefaults.Helper = v.AsString()
+		good := false
+		switch name {
+		case "discover_ambient_credentials":
+			var yes bool
+			if v, _ := a.Expr.Value(nil); gocty.FromCtyValue(v, &yes) == nil {
+				s.OCIDefaults.Discover, good = &yes, true
+			} else {
+				refuse(a, "true or false", bag)
+			}
+		case "docker_style_config_files":
+			var files []string
+			files, good = listOf(a, bag)
+			s.OCIDefaults.Files = append([]string{}, files...)
+			for _, f := range files {
+				if !exists(f) {
+					bag.Add(diag.Warningf("Invalid CLI configuration", "There is no file %q, where credentials for OCI registries are to be.", f).At(a.Expr.Range()))
+				}
+			}
+		case "default_docker_credential_helper":
+			s.OCIDefaults.Helper, good = textOf(a, bag)
 		default:
-			bag.Add(diag.Errorf("Invalid CLI configuration", "An oci_default_credentials block takes discover_ambient_credentials, docker_style_config_files and default_docker_credential_helper; not this %q.", name).At(a.Range))
-			ok = false
+			bag.Add(diag.Errorf("Invalid CLI configuration", "An oci_default_credentials block takes discover_ambient_credentials, docker_style_config_files and default_docker_credential_helper, and no argument %q.", name).At(a.NameRange))
 		}
+		ok = ok && good
 	}
 	return ok
 }
@@ -476,19 +555,26 @@ func (s *Settings) ociDefaults(attrs hcl.Attributes, bag *diag.Bag) bool {
 func RepositoryTemplate(text string) (func(addr.Provider) string, error) {
 	e, ds := hclsyntax.ParseTemplate([]byte(text), "template", hcl.InitialPos)
 	if ds.HasErrors() {
-		return nil, ds
+		return nil, saidOf(ds)
 	}
 	of := func(p addr.Provider) (cty.Value, error) {
 		v, ds := e.Value(&hcl.EvalContext{Variables: map[string]cty.Value{
 			"hostname": cty.StringVal(p.Host), "namespace": cty.StringVal(p.Namespace), "type": cty.StringVal(p.Type),
 		}})
 		if ds.HasErrors() {
-			return v, ds
+			return v, saidOf(ds)
 		}
 		return convert.Convert(v, cty.String)
 	}
-	if _, err := of(addr.Provider{Host: addr.DefaultHost, Namespace: addr.DefaultNamespace, Type: "any"}); err != nil {
+	v, err := of(addr.Provider{Host: addr.DefaultHost, Namespace: addr.DefaultNamespace, Type: "any"})
+	if err != nil {
 		return nil, err
+	}
+	if v.IsNull() {
+		return nil, errors.New("it gives null")
+	}
+	if _, err := remote.NewRepository(v.AsString()); err != nil {
+		return nil, fmt.Errorf("it gives %q, and the address of a repository is such as \"registry.example.com/providers/random\"", v.AsString())
 	}
 	return func(p addr.Provider) string {
 		v, err := of(p)
@@ -499,8 +585,19 @@ func RepositoryTemplate(text string) (func(addr.Provider) string, error) {
 	}, nil
 }
 
+// saidOf is what is wrong with a template.
+func saidOf(ds hcl.Diagnostics) error {
+	return fmt.Errorf("%s. It may name ${hostname}, ${namespace} and ${type}", strings.TrimSuffix(ds[0].Detail, "."))
+}
+
 // selects reports whether a pattern of include or exclude can select a provider.
 func selects(pattern string) bool {
+	_, err := addr.ParseProvider(anyFor(pattern))
+	return err == nil
+}
+
+// anyFor is a pattern with a name in the place of each "*".
+func anyFor(pattern string) string {
 	parts := strings.Split(pattern, "/")
 	for i, part := range parts {
 		if part == "*" {
@@ -510,6 +607,5 @@ func selects(pattern string) bool {
 			}
 		}
 	}
-	_, err := addr.ParseProvider(strings.Join(parts, "/"))
-	return err == nil
+	return strings.Join(parts, "/")
 }
