@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -102,7 +103,7 @@ func (p *Providers) Vendor(ctx context.Context, c Copies, dir string, l *Lockfil
 }
 
 // mirror writes the packages of a provider into a directory of many, and notes what they hash to.
-func (p *Providers) mirror(ctx context.Context, w *wanted, dir string) error {
+func (p *Providers) mirror(ctx context.Context, w *wanted, dir string) (err error) {
 	choice := "with no constraints"
 	switch {
 	case w.only:
@@ -113,6 +114,20 @@ func (p *Providers) mirror(ctx context.Context, w *wanted, dir string) error {
 	said := fmt.Sprintf("- Mirroring %s...\n  - Selected v%s %s", w.Provider.ForDisplay(), w.lock.Version, choice)
 	defer func() { p.note("%s", said) }() // at once: several providers are under way
 	at := filepath.Join(dir, w.Provider.Host, w.Provider.Namespace, w.Provider.Type)
+	var made []string // the innermost first
+	for d := at; ; d = filepath.Dir(d) {
+		if _, err := os.Stat(d); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		made = append(made, d)
+	}
+	defer func() {
+		for _, d := range made {
+			if err != nil {
+				_ = os.Remove(d) // unless there is something in it
+			}
+		}
+	}()
 	if err := os.MkdirAll(at, 0o755); err != nil {
 		return err
 	}
