@@ -24,7 +24,7 @@ func Load(getenv func(string) string, l limits.Limits, sources *diag.Sources, ba
 			skipped(f, err)
 			continue
 		}
-		sources.Set(f, masked(src))
+		sources.Set(f, diag.Masked(src, harmless))
 		ok = s.Parse(src, f, l, bag) && ok
 	}
 	return s, ok

@@ -68,13 +68,10 @@ func (s *Settings) Parse(src []byte, filename string, l limits.Limits, bag *diag
 	}
 	ok := s.parse(text, filename, l, &found)
 	for _, d := range found.List() {
-		switch {
-		case !json:
+		if !json {
 			d.Subject, d.Context = written(d.Subject, src, origin), written(d.Context, src, origin)
-		case d.Summary == "Invalid JSON keyword":
-			d.Detail = "A value in JSON is in double quotes, a number, true, false or null." // the parser names what is there, which may be a secret
 		}
-		bag.Add(d)
+		bag.Add(diag.Unquoted(d))
 	}
 	return ok
 }

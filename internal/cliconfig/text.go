@@ -2,8 +2,6 @@ package cliconfig
 
 import (
 	"bytes"
-	"regexp"
-	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -16,62 +14,6 @@ var harmless = []string{
 	"skip_deposed_provisioners", "disable_checkpoint", "disable_checkpoint_signature", "path", "url", "include", "exclude", "repository_template", "download_retry_count", "trust_all_hashes",
 	"retry_count", "request_timeout_seconds", "username", "docker_credentials_helper", "discover_ambient_credentials",
 	"docker_style_config_files", "default_docker_credential_helper", "dev_overrides", "services", "providers",
-}
-
-// word finds what a line of a CLI configuration file is made of, in either syntax, and whatever is wrong with it.
-var word = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"?|[{}\[\]=:,]|[^\s"{}\[\]=:,]+`)
-
-// masked is the text of a CLI configuration file with stars in the place of all that may be secret: it may be shown.
-// It goes by words and not by the syntax, because what is shown is what has mistakes in it.
-func masked(src []byte) []byte {
-	out := slices.Clone(src)
-	secret, lists, heredoc := false, 0, false
-	var inside []bool // for each brace that is open: whether all in it is harmless
-	at := 0
-	for line := range bytes.Lines(src) {
-		words := word.FindAllIndex(line, -1)
-		is := func(i int, chars string) bool {
-			return i >= 0 && i < len(words) && bytes.IndexByte([]byte(chars), line[words[i][0]]) >= 0
-		}
-		for i, w := range words {
-			switch {
-			case is(i, "{"):
-				inside = append(inside, len(inside) > 0 && inside[len(inside)-1] || !secret && i > 0 && slices.Contains(harmless, named(line, words[:i])))
-				secret = false
-			case is(i, "}"):
-				inside, secret, lists = inside[:max(0, len(inside)-1)], false, 0
-			case is(i, "["):
-				lists++
-			case is(i, "]"):
-				lists = max(0, lists-1)
-			case is(i, "=:,"):
-			case is(i+1, "=:") && !is(i-1, "=:"):
-				all := len(inside) > 0 && inside[len(inside)-1]
-				heredoc = false
-				secret = !all && !slices.Contains(harmless, string(bytes.Trim(line[w[0]:w[1]], `"`)))
-				lists = 0
-			case secret:
-				heredoc = heredoc || bytes.HasPrefix(line[w[0]:], []byte("<<"))
-				copy(out[at+w[0]:at+w[1]], bytes.Repeat([]byte("*"), w[1]-w[0]))
-			}
-		}
-		if n := len(words) - 1; n >= 0 {
-			last := line[words[n][0]:words[n][1]]
-			open := last[0] == '"' && (len(last) == 1 || last[len(last)-1] != '"')
-			secret = secret && (open || heredoc || lists > 0 || is(n, "=:,"))
-		}
-		at += len(line)
-	}
-	return out
-}
-
-// named is the name that the words before a brace give it.
-func named(line []byte, words [][]int) string {
-	i := len(words) - 1
-	if c := line[words[i][0]]; (c == '=' || c == ':') && i > 0 {
-		i--
-	}
-	return string(bytes.Trim(line[words[i][0]:words[i][1]], `"`))
 }
 
 // written is a range of what modern made, where it stands in the file.

@@ -60,6 +60,13 @@ var (
 	}
 )
 
+// ShowEncryption lets mistakes in what the environment says be shown, but for the values that may be keys.
+func ShowEncryption(env string, sources *diag.Sources) {
+	sources.Set(EncryptionVariable, diag.Masked(bytes.TrimSpace([]byte(env)), []string{
+		"keys", "method", "chain", "enforced", "iterations", "hash_function", "salt_length", "key_length", "kms_key_id", "key_spec", "region", "key_name", "kms_encryption_key", "vault_uri", "vault_key_name", "transit_engine_path", "encrypted_metadata_alias",
+	}))
+}
+
 // ReadEncryption reads the encryption block of a root module, which may be nil, with what the environment says
 // merged over it. It gives nil where neither says anything.
 func ReadEncryption(root *Module, env string, o Options, bag *diag.Bag) (*Encryption, bool) {
@@ -70,7 +77,11 @@ func ReadEncryption(root *Module, env string, o Options, bag *diag.Bag) (*Encryp
 		out = rd.encryption(root.Encryption)
 	}
 	if text := bytes.TrimSpace([]byte(env)); len(text) > 0 {
-		body, ok := ParseBody(EncryptionVariable, text, o.Limits, &rd.bag)
+		var said diag.Bag
+		body, ok := ParseBody(EncryptionVariable, text, o.Limits, &said)
+		for _, d := range said.List() {
+			rd.bag.Add(diag.Unquoted(d))
+		}
 		if !ok {
 			bag.Take(&rd.bag)
 			return nil, false

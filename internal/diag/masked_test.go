@@ -1,0 +1,27 @@
+package diag
+
+import "testing"
+
+// TestMasked: of a file that is shown nothing can be read that may be a secret, whatever is wrong with it; names, and what
+// is no secret, stay, each where it was.
+func TestMasked(t *testing.T) {
+	for text, want := range map[string]string{
+		`credentials "x.com" { token = "canary" tokn = "canary" }`:            `credentials "x.com" { token = ******** tokn = ******** }`,
+		"credentials \"x.com\" {\n  token = \"canary\n}\nhost \"a.com\" {\n}": "credentials \"x.com\" {\n  token = *******\n}\nhost \"a.com\" {\n}",
+		"token = \"can\nary\"\n": "token = ****\n****\n",
+		"credentials \"x.com\" {\n  token = canary-1.2\n  path = \"p\"\n}":                    "credentials \"x.com\" {\n  token = **********\n  path = \"p\"\n}",
+		"credentials x { tokn : 'canary canary', url = 'x' }":                                 "credentials x { tokn : ******* *******, url = 'x' }",
+		"credentials_helper \"h\" {\n  args = [\"--secret\",\n    \"canary\"]\n}\n":           "credentials_helper \"h\" {\n  args = [**********,\n    ********]\n}\n",
+		"token = <<EOT\ncanary\nEOT\n":                                                        "token = *****\n******\n***\n",
+		"token =\n\"canary\"\n":                                                               "token =\n********\n",
+		`plugin_cach_dir = "/x"`:                                                              `plugin_cach_dir = ****`,
+		"provider_installation {\n  dev_overrides { \"a/b\" = \"/d\" }\n  direct {} }\nx = 1": "provider_installation {\n  dev_overrides { \"a/b\" = \"/d\" }\n  direct {} }\nx = *",
+		`{"credentials": {"x.com": {"token": "can\"ary", "path": "p"}}, "host": {"a": {"services": {"modules.v1": "u"}}}}`: `{"credentials": {"x.com": {"token": **********, "path": "p"}}, "host": {"a": {"services": {"modules.v1": "u"}}}}`,
+		`{"credentials": {"x.com": {"token": canary}}}`:                                                                    `{"credentials": {"x.com": {"token": ******}}}`,
+		`} ] "`: `} ] "`,
+	} {
+		if got := string(Masked([]byte(text), []string{"path", "url", "dev_overrides", "services"})); got != want {
+			t.Errorf("%q:\n%q, want\n%q", text, got, want)
+		}
+	}
+}
