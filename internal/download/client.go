@@ -62,8 +62,9 @@ func ForFiles() http.RoundTripper { return large() }
 
 // StatusError is an answer that is no success.
 type StatusError struct {
-	URL  string // as Show shows it
-	Code int
+	URL   string // as Show shows it
+	Code  int
+	Shown bool // credentials were sent
 }
 
 func (e *StatusError) Error() string {
@@ -170,7 +171,7 @@ func judge(resp *http.Response) (next *url.URL, err error) {
 		}
 		return next, nil
 	default:
-		status := &StatusError{Show(u), code}
+		status := &StatusError{Show(u), code, resp.Request.Header.Get("Authorization") != ""}
 		if code != http.StatusTooManyRequests && code < 500 || code == http.StatusNotImplemented {
 			return nil, status
 		}

@@ -142,7 +142,7 @@ func (p *Providers) choose(ctx context.Context, w *wanted, methods []method) boo
 		asked = append(asked, m.String())
 		list, warnings, err := m.list(ctx, w.Provider)
 		if err != nil {
-			w.fail("%s: %s", m, err)
+			w.fail("%s could not be searched: %s", m, err)
 			return false
 		}
 		for _, text := range warnings {

@@ -15,6 +15,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/download"
 	"github.com/lethe-iac/lethe/internal/oci"
 	"github.com/lethe-iac/lethe/internal/registry"
+	"github.com/lethe-iac/lethe/internal/state/disk"
 )
 
 // found is a provider version that a source has.
@@ -94,7 +95,7 @@ func matches(patterns []string, p addr.Provider) bool {
 // list gives the versions of a provider that the mirror has. The registry hosts of Terraform and OpenTofu count as one.
 func (m mirror) list(_ context.Context, p addr.Provider) (all []found, warnings []string, err error) {
 	if _, err := os.Stat(string(m)); err != nil {
-		return nil, nil, fmt.Errorf("it cannot be searched: %w", err)
+		return nil, nil, disk.Reason(err)
 	}
 	for _, host := range hosts(p.Host) {
 		by := map[string]map[string]parcel{} // by version and platform

@@ -10,6 +10,7 @@ package registry
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -66,14 +67,25 @@ type Package struct {
 	Size int64 // of what Save writes, in bytes; 0: not said
 }
 
+// refused adds to an answer that refuses who asks what may be done about it.
+func refused(err error, host string) error {
+	var s *download.StatusError
+	switch {
+	case !errors.As(err, &s) || s.Code != http.StatusUnauthorized && s.Code != http.StatusForbidden:
+		return err
+	case !s.Shown:
+		return fmt.Errorf("%w, and no credentials for %s were sent, since there are none. A token for the host comes with: lethe login %s", err, host, host)
+	case s.Code == http.StatusForbidden:
+		return fmt.Errorf("%w: the credentials that were sent for %s do not allow this. Ask who runs it for what they lack", err, host)
+	}
+	return fmt.Errorf("%w: it does not accept the credentials that were sent for %s, which may have expired. They are from the environment, the CLI configuration, an earlier login or a .netrc file; a new token comes with: lethe login %s", err, host, host)
+}
+
 // document gets a JSON document.
 func (r *Registry) document(ctx context.Context, u *url.URL, into any) (*download.Answer, error) {
 	a, err := r.Client.Get(ctx, u, maxAnswer)
-	switch {
-	case download.IsStatus(err, http.StatusUnauthorized):
-		return nil, fmt.Errorf("%w. A token for the host comes with: lethe login %s", err, download.Audience(ctx, u.Host))
-	case err != nil:
-		return nil, err
+	if err != nil {
+		return nil, refused(err, download.Audience(ctx, u.Host))
 	}
 	if err := json.Unmarshal(a.Body, into); err != nil {
 		return nil, fmt.Errorf("%s answered with something that is no such document: %w", download.Show(u), err)

@@ -52,7 +52,7 @@ func (r *Registry) Module(ctx context.Context, m Module, v versions.Version) (st
 	u := base.JoinPath(m.Namespace, m.Name, m.System, v.String(), "download")
 	a, err := r.Client.Get(ctx, u, maxAnswer)
 	if err != nil {
-		return "", missing(err)
+		return "", missing(refused(err, download.Audience(ctx, u.Host)))
 	}
 	text := a.Header.Get("X-Terraform-Get")
 	if text == "" {

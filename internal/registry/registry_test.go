@@ -153,9 +153,26 @@ func TestHostBlock(t *testing.T) {
 	if list, _, err := r.Providers(t.Context(), p); err != nil || len(list) != 1 {
 		t.Errorf("%v: %v", err, list)
 	}
-	s.Fault("/v1/providers/"+p.Namespace+"/"+p.Type+"/versions", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
-	if _, _, err := r.Providers(t.Context(), p); err == nil || !strings.Contains(err.Error(), "lethe login registry.example.com") {
-		t.Error(err)
+	for _, tt := range []struct {
+		code  int
+		token string
+		want  string
+	}{
+		{401, "", "no credentials for registry.example.com were sent, since there are none. A token for the host comes with: lethe login registry.example.com"},
+		{403, "", "no credentials for registry.example.com were sent"},
+		{401, "Bearer canary", "it does not accept the credentials that were sent for registry.example.com, which may have expired"},
+		{403, "Bearer canary", "the credentials that were sent for registry.example.com do not allow this"},
+	} {
+		s.Fault("/v1/providers/"+p.Namespace+"/"+p.Type+"/versions", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(tt.code) })
+		r.Client.Authorize = func(_ context.Context, r *http.Request) error {
+			if tt.token != "" {
+				r.Header.Set("Authorization", tt.token)
+			}
+			return nil
+		}
+		if _, _, err := r.Providers(t.Context(), p); err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "canary") {
+			t.Errorf("%d, %q: %v", tt.code, tt.token, err)
+		}
 	}
 }
 
