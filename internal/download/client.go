@@ -3,6 +3,7 @@ package download
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -48,6 +49,12 @@ func connections(shared bool) http.RoundTripper {
 	t := &http.Transport{
 		Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: 30 * time.Second}).DialContext, TLSHandshakeTimeout: 10 * time.Second,
 		MaxIdleConnsPerHost: 32, IdleConnTimeout: 90 * time.Second, ReadBufferSize: 32 << 10, Protocols: new(http.Protocols),
+		OnProxyConnectResponse: func(_ context.Context, proxy *url.URL, _ *http.Request, resp *http.Response) error {
+			if resp.StatusCode != http.StatusOK {
+				return fmt.Errorf("the proxy %s answered %s", proxy.Host, resp.Status)
+			}
+			return nil
+		},
 	}
 	t.Protocols.SetHTTP1(true)
 	t.Protocols.SetHTTP2(shared)
@@ -221,6 +228,9 @@ func broken(ctx context.Context, u *url.URL, err error) error {
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		err = errors.New("the connection was cut")
+	}
+	if errors.As(err, new(x509.UnknownAuthorityError)) {
+		err = fmt.Errorf("%w. If it is one of yours, its certificate has to be in the file that SSL_CERT_FILE names, or in the directory that SSL_CERT_DIR names", err)
 	}
 	return fmt.Errorf("%s: %w", Show(u), err)
 }

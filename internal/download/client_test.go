@@ -231,3 +231,24 @@ func TestEnd(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestWhoCannotBeReached: a server of another authority and a proxy that refuses are told with what can be done.
+func TestWhoCannotBeReached(t *testing.T) {
+	c, u := serve(t, func(http.ResponseWriter, *http.Request) {})
+	c.Retries = 0
+	c.Transport = connections(true)
+	if _, err := c.Get(t.Context(), u, 10); err == nil || !strings.Contains(err.Error(), "in the file that SSL_CERT_FILE names") {
+		t.Error(err)
+	}
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusProxyAuthRequired) }))
+	defer proxy.Close()
+	at, err := url.Parse(proxy.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at.User = url.UserPassword("user", "canary")
+	c.Transport.(*http.Transport).Proxy = http.ProxyURL(at)
+	if _, err := c.Get(t.Context(), u, 10); err == nil || !strings.Contains(err.Error(), "the proxy "+at.Host+" answered 407") || strings.Contains(err.Error(), "canary") {
+		t.Error(err)
+	}
+}

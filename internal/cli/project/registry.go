@@ -3,7 +3,9 @@ package project
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -70,11 +72,27 @@ func newRegistry(c *base.Call, s *cliconfig.Settings, credentials *cliconfig.Cre
 	var ok2 bool
 	client.Retries, ok2 = number(c, "TF_REGISTRY_DISCOVERY_RETRY", often)
 	instead, ok3 := defaultRegistry(c, s)
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy"} {
+		if !proxied(c.Getenv(name)) {
+			c.Bag.Add(diag.Errorf("Invalid environment variable", "The environment variable %s must be the address of a proxy, such as \"http://proxy.example.com:3128\".", name)) // it may have a password
+			ok3 = false
+		}
+	}
 	signed, ok4 := yes(c, "OPENTOFU_ENFORCE_GPG_VALIDATION")
 	unexpired, ok5 := yes(c, "OPENTOFU_ENFORCE_GPG_EXPIRATION")
 	return &registry.Registry{
 		Client: client, Hosts: s.Hosts, Default: instead, Signed: signed, Unexpired: unexpired,
 	}, ok1 && ok2 && ok3 && ok4 && ok5
+}
+
+// proxied reports whether a text names a proxy, or none. One that cannot be read would be passed over in silence, and
+// servers be asked without it.
+func proxied(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil || !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme) {
+		u, err = url.Parse("http://" + text)
+	}
+	return text == "" || err == nil && u.Host != ""
 }
 
 // defaultRegistry is the host that is asked for what is in the public registries; "": these.
