@@ -79,6 +79,13 @@ func (x *Lease) wait() time.Duration {
 
 // keep renews in the background as long as the lease is held.
 func (x *Lease) keep() {
+	if told := x.opened.Told; told != nil {
+		select {
+		case <-told:
+		case <-x.closing:
+			return
+		}
+	}
 	for {
 		x.mu.Lock()
 		wait := x.wait()

@@ -519,6 +519,25 @@ func TestCloseOnce(t *testing.T) {
 	})
 }
 
+// TestToldFirst: a lease whose renewal is due at once is not renewed before all is told of its opening.
+func TestToldFirst(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newStage(Options{})
+		told := make(chan struct{})
+		x := s.Opened(Opened{Object: object("tok"), Provider: s.fake, Type: "tok", RenewAt: in(0), Told: told, Report: s.report})
+		time.Sleep(time.Minute)
+		if n := s.fake.Count("Renew tok"); n != 0 {
+			t.Errorf("renewed %d times before", n)
+		}
+		close(told)
+		time.Sleep(time.Second / 2)
+		if n := s.fake.Count("Renew tok"); n == 0 {
+			t.Error("not renewed afterwards")
+		}
+		s.Close(x)
+	})
+}
+
 func TestPanickingProvider(t *testing.T) {
 	const canary = "canary-7f3a"
 	bubble(t, func(t *testing.T) {

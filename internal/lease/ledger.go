@@ -137,6 +137,9 @@ type Opened struct {
 	// settings of its provider were made from. They are closed after it.
 	Parents []*Lease
 
+	// Told is closed once all is told of the opening: a renewal that is due at once waits for it. nil: it is.
+	Told <-chan struct{}
+
 	// Report takes what the provider says when it renews and closes, as soon as it says it. It is
 	// called from other goroutines, not after Close or CloseAll has returned, save by a renewal
 	// that had to be given up. May be nil.

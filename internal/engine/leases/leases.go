@@ -258,17 +258,19 @@ func (l *Leases) hold(ctx context.Context, bag *diag.Bag, t *object.Tools, confi
 		return mark.Value{}, nil, false
 	}
 	var held *lease.Lease
+	told := make(chan struct{})
 	later := *t // what is said after the opening belongs to the whole walk, also in a check
 	later.Bag = l.o.All
 	v, ok := t.Open(ctx, config, why, func(o object.Opened) {
 		held = l.o.Ledger.Opened(lease.Opened{
 			Object: inst.Current(), Provider: t.Provider, Type: t.Type.Name, Private: o.Private, RenewAt: o.RenewAt,
-			Parents: l.Parents(e.ID), Report: func(ds provider.Diags) { later.Report(ds) }, Closed: over,
+			Parents: l.Parents(e.ID), Told: told, Report: func(ds provider.Diags) { later.Report(ds) }, Closed: over,
 		})
 	})
 	l.o.InFlight(inst.Current(), false)
 	switch {
 	case ok:
+		close(told)
 		return v, held, true
 	case held != nil:
 		l.o.Ledger.Close(held)
