@@ -39,7 +39,7 @@ func Masked(src []byte, harmless []string) []byte {
 				heredoc = false
 				secret = !all && !slices.Contains(harmless, string(bytes.Trim(line[w[0]:w[1]], `"`)))
 				lists = 0
-			case secret:
+			case secret, bytes.IndexByte(line[w[0]:w[1]], '@') >= 0: // an address may have a password
 				heredoc = heredoc || bytes.HasPrefix(line[w[0]:], []byte("<<"))
 				copy(out[at+w[0]:at+w[1]], bytes.Repeat([]byte("*"), w[1]-w[0]))
 			}

@@ -18,7 +18,8 @@ func TestMasked(t *testing.T) {
 		"provider_installation {\n  dev_overrides { \"a/b\" = \"/d\" }\n  direct {} }\nx = 1": "provider_installation {\n  dev_overrides { \"a/b\" = \"/d\" }\n  direct {} }\nx = *",
 		`{"credentials": {"x.com": {"token": "can\"ary", "path": "p"}}, "host": {"a": {"services": {"modules.v1": "u"}}}}`: `{"credentials": {"x.com": {"token": **********, "path": "p"}}, "host": {"a": {"services": {"modules.v1": "u"}}}}`,
 		`{"credentials": {"x.com": {"token": canary}}}`:                                                                    `{"credentials": {"x.com": {"token": ******}}}`,
-		`} ] "`: `} ] "`,
+		`url = "https://joe:canary@x.com/"`:                                                                                `url = ***************************`,
+		`} ] "`:                                                                                                            `} ] "`,
 	} {
 		if got := string(Masked([]byte(text), []string{"path", "url", "dev_overrides", "services"})); got != want {
 			t.Errorf("%q:\n%q, want\n%q", text, got, want)

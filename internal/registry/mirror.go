@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -74,7 +75,7 @@ func (m Mirror) Provider(ctx context.Context, p addr.Provider, v versions.Versio
 func MirrorURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("the address of a network mirror begins with https:// and a host, and %q does not", text)
+		return nil, errors.New("the address of a network mirror begins with https:// and a host") // it may have a password
 	}
 	if !strings.HasSuffix(u.Path, "/") {
 		u.Path += "/"
