@@ -42,7 +42,7 @@ type group struct {
 
 // modern makes of the older syntax of CLI configuration files, which programs still write, the syntax of
 // today, and says for each byte where it is from. Names of arguments and blocks may be quoted there, a block with
-// quoted names of arguments becomes an object, what is in a block may stand in one line, with commas or without, and
+// quoted names of arguments becomes an object, a label with dots needs no quotes, what is in a block may stand in one line, with commas or without, and
 // there is nothing in strings that would be evaluated.
 func modern(src []byte, filename string) (out []byte, origin []int) {
 	tokens, _ := hclsyntax.LexConfig(src, filename, hcl.InitialPos)
@@ -103,6 +103,16 @@ func modern(src []byte, filename string) (out []byte, origin []int) {
 			in.full = in.full || in.value
 		case hclsyntax.TokenIdent:
 			in.full = in.full || in.value
+			last := i
+			for next := tokens[last+1]; in.named && !first && !in.value && next.Range.Start.Byte == tokens[last].Range.End.Byte && (next.Type == hclsyntax.TokenDot || next.Type == hclsyntax.TokenIdent); next = tokens[last+1] {
+				last++
+			}
+			if last > i { // the label of a block
+				insert(`"`)
+				keep(tokens[last].Range.End.Byte)
+				insert(`"`)
+				i, t = last, tokens[last]
+			}
 			if name := string(t.Bytes); first && (name == "dev_overrides" || name == "services") && tokens[i+1].Type == hclsyntax.TokenOBrace {
 				keep(t.Range.End.Byte)
 				insert(" =")

@@ -13,7 +13,7 @@ import (
 func TestOlderSyntax(t *testing.T) {
 	src := `disable_checkpoint = true plugin_cache_dir = "/c"
 credentials "x.com" { token = "a", }
-host "a.com" { services { "modules.v1" = "https://m/" "providers.v1" = "https://p/" } } credentials "y.com" {token="b"}
+host "a.com" { services { "modules.v1" = "https://m/" "providers.v1" = "https://p/" } } credentials y.my-host.com {token="b"}
 provider_installation { direct { exclude = ["a.com/*/*"] include = ["*/*"] } "network_mirror" { "url" = "https://x/", include = ["b/c"] } }
 oci_credentials "é.com" { usernam = "x" password = "y" }
 `
@@ -27,7 +27,7 @@ oci_credentials "é.com" { usernam = "x" password = "y" }
 			{Method: "network_mirror", Path: "https://x/", Include: []string{"b/c"}},
 		},
 		Hosts:       map[string]map[string]string{"a.com": {"modules.v1": "https://m/", "providers.v1": "https://p/"}},
-		Credentials: map[string]string{"x.com": "a", "y.com": "b"},
+		Credentials: map[string]string{"x.com": "a", "y.my-host.com": "b"},
 	}
 	if d := cmp.Diff(want, s); d != "" {
 		t.Error(d)

@@ -22,6 +22,7 @@ func Masked(src []byte, harmless []string) []byte {
 		is := func(i int, chars string) bool {
 			return i >= 0 && i < len(words) && bytes.IndexByte([]byte(chars), line[words[i][0]]) >= 0
 		}
+		secret = secret || is(0, "=:") // the name is in a line before
 		for i, w := range words {
 			switch {
 			case is(i, "{"):

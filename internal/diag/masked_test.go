@@ -13,6 +13,7 @@ func TestMasked(t *testing.T) {
 		"credentials x { tokn : 'canary canary', url = 'x' }":                                 "credentials x { tokn : ******* *******, url = 'x' }",
 		"credentials_helper \"h\" {\n  args = [\"--secret\",\n    \"canary\"]\n}\n":           "credentials_helper \"h\" {\n  args = [**********,\n    ********]\n}\n",
 		"token = <<EOT\ncanary\nEOT\n":                                                        "token = *****\n******\n***\n",
+		"token\n= \"canary\"\n":                                                               "token\n= ********\n",
 		"token =\n\"canary\"\n":                                                               "token =\n********\n",
 		`plugin_cach_dir = "/x"`:                                                              `plugin_cach_dir = ****`,
 		"provider_installation {\n  dev_overrides { \"a/b\" = \"/d\" }\n  direct {} }\nx = 1": "provider_installation {\n  dev_overrides { \"a/b\" = \"/d\" }\n  direct {} }\nx = *",
