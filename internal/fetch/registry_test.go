@@ -118,3 +118,25 @@ func TestHowOften(t *testing.T) {
 		}
 	}
 }
+
+// TestTrustedMirror: of a mirror that is trusted the lock file gets the checksums of all platforms, and of another one
+// those of this platform.
+func TestTrustedMirror(t *testing.T) {
+	for _, trusted := range []bool{false, true} {
+		r, s, p := asks(t)
+		r.Provider(t, "acme/toy", "1.0.0", map[string][]byte{
+			Platform(): registrytest.Zip(map[string]string{"terraform-provider-toy_v1.0.0": "the program"}), "plan9_mips": []byte("PK"),
+		})
+		s.p.Settings.Installs = true
+		s.p.Settings.Sources = []cliconfig.Installation{{Method: "network_mirror", Path: "https://" + r.Host + "/mirror", Trusted: trusted}}
+		s.fine(s.from(p))
+		lock, _ := s.lockfile().Get(p)
+		want := 2 // h1 and zh of this platform
+		if trusted {
+			want = 3
+		}
+		if len(lock.Hashes) != want || (len(s.p.Unheld) == 0) != trusted {
+			t.Errorf("trusted %t: %v, unheld %v", trusted, lock.Hashes, s.p.Unheld)
+		}
+	}
+}
