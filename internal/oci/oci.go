@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/apparentlymart/go-versions/versions"
@@ -65,6 +66,7 @@ type repository struct {
 	*remote.Repository
 	stall time.Duration
 	again download.Client // of which the retries count
+	has   *atomic.Bool    // credentials were asked for, and there were some
 }
 
 // watch ends a context when nothing comes for a while.
@@ -87,7 +89,7 @@ func (b *Blob) rest(ctx context.Context, w io.Writer, done *int64) error {
 	defer stop()
 	r, err := b.repo.Blobs().Fetch(ctx, b.at)
 	if err != nil {
-		return said(ctx, err)
+		return b.repo.said(ctx, err)
 	}
 	defer r.Close()
 	from := heard{r, alive}
@@ -151,16 +153,19 @@ func (c *Client) repository(name string) (*repository, error) {
 	if host, _, err := net.SplitHostPort(repo.Reference.Registry); err == nil && isLoopback(host) {
 		client.BlockedRealmPrefixes = []netip.Prefix{} // a registry of this machine may send to a login service of this machine
 	}
+	has := new(atomic.Bool)
 	if c.Credential != nil {
 		client.Credential = func(ctx context.Context, host string) (auth.Credential, error) {
 			if host != repo.Reference.Host() {
 				return auth.EmptyCredential, nil
 			}
-			return c.Credential(ctx, host, repo.Reference.Repository)
+			found, err := c.Credential(ctx, host, repo.Reference.Repository)
+			has.Store(found != auth.EmptyCredential)
+			return found, err
 		}
 	}
 	repo.Client = client
-	return &repository{repo, cmp.Or(c.Stall, download.Stall), download.Client{Retries: c.Retries}}, nil
+	return &repository{repo, cmp.Or(c.Stall, download.Stall), download.Client{Retries: c.Retries}, has}, nil
 }
 
 func isLoopback(host string) bool {
@@ -186,7 +191,7 @@ func (c *Client) Versions(ctx context.Context, repository string) ([]versions.Ve
 		}
 		return nil
 	})
-	return out, said(ctx, err)
+	return out, repo.said(ctx, err)
 }
 
 // Provider finds the package of one version for a platform, such as "linux_amd64".
@@ -241,7 +246,7 @@ func document(ctx context.Context, repo *repository, reference string, into any)
 	defer stop()
 	at, r, err := repo.Manifests().FetchReference(ctx, reference)
 	if err != nil {
-		return "", said(ctx, err)
+		return "", repo.said(ctx, err)
 	}
 	defer r.Close()
 	if at.Size > maxManifest {
@@ -261,7 +266,7 @@ func document(ctx context.Context, repo *repository, reference string, into any)
 }
 
 // said is what a registry says about an error.
-func said(ctx context.Context, err error) error {
+func (r *repository) said(ctx context.Context, err error) error {
 	var answer *errcode.ErrorResponse
 	switch cause := download.Cause(ctx); {
 	case err != nil && cause != nil:
@@ -269,7 +274,14 @@ func said(ctx context.Context, err error) error {
 	case errors.Is(err, errdef.ErrNotFound), errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound:
 		return ErrNotFound
 	case errors.As(err, &answer):
-		return fmt.Errorf("%s%s answered %d %s", answer.URL.Host, answer.URL.Path, answer.StatusCode, http.StatusText(answer.StatusCode))
+		why := ""
+		switch refused := answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden; {
+		case refused && r.has.Load():
+			why = ": it does not accept, for this, the credentials that an oci_credentials block of the CLI configuration, or a file that docker login and its kind write, has for " + r.Reference.Registry
+		case refused:
+			why = ", and there are no credentials for " + r.Reference.Registry + ". They come with an oci_credentials block of the CLI configuration, or with docker login"
+		}
+		return fmt.Errorf("%s%s answered %d %s%s", answer.URL.Host, answer.URL.Path, answer.StatusCode, http.StatusText(answer.StatusCode), why)
 	}
 	return err
 }
