@@ -99,7 +99,7 @@ func (m mirror) list(_ context.Context, p addr.Provider) (all []found, warnings 
 	}
 	for _, host := range hosts(p.Host) {
 		by := map[string]map[string]parcel{} // by version and platform
-		base := filepath.Join(string(m), host, p.Namespace, p.Type)
+		base := filepath.Join(string(m), host, folder(filepath.Join(string(m), host), p.Namespace), p.Type)
 		packed, _ := filepath.Glob(filepath.Join(base, "terraform-provider-"+p.Type+"_*_*_*.zip"))
 		for _, zip := range packed {
 			parts := strings.Split(strings.TrimSuffix(filepath.Base(zip), ".zip"), "_")
@@ -121,6 +121,22 @@ func (m mirror) list(_ context.Context, p addr.Provider) (all []found, warnings 
 		}
 	}
 	return all, nil, nil
+}
+
+// folder is the name that one has in a directory, where a user may have written it with capitals, as in the source of a
+// provider.
+func folder(dir, name string) string {
+	entries, _ := os.ReadDir(dir)
+	found := name
+	for _, e := range entries {
+		switch {
+		case e.Name() == name:
+			return name
+		case strings.EqualFold(e.Name(), name):
+			found = e.Name()
+		}
+	}
+	return found
 }
 
 // enter notes a package, unless there is one already.
