@@ -9,12 +9,17 @@ import (
 // word finds what a line of HCL is made of, in either syntax, and whatever is wrong with it.
 var word = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"?|[{}\[\]=:,]|[^\s"{}\[\]=:,]+`)
 
-// Masked is a text in one of the two syntaxes of HCL that may have secrets in it, for Sources: stars are in the place of
-// the value of each argument whose name is not one of the harmless ones. Who misspells "token" does not write a harmless
-// name. It goes by words and not by the syntax, because what is shown is what has mistakes in it.
+// Masked is a text in one of the two syntaxes of HCL that may have secrets in it, for Sources. What stays are names, and
+// the values of arguments with one of the harmless names: who misspells "token" does not write one of these. Stars are in
+// the place of all else. It goes by words and not by the syntax, because what is shown is what has mistakes in it.
 func Masked(src []byte, harmless []string) []byte {
+	const (
+		none   = iota // a name may begin
+		shown         // the value of a harmless argument
+		hidden        // that of another one
+	)
 	out := slices.Clone(src)
-	secret, lists, heredoc := false, 0, false
+	value, lists, heredoc := none, 0, false
 	var inside []bool // for each brace that is open: whether all in it is harmless
 	at := 0
 	for line := range bytes.Lines(src) {
@@ -22,33 +27,53 @@ func Masked(src []byte, harmless []string) []byte {
 		is := func(i int, chars string) bool {
 			return i >= 0 && i < len(words) && bytes.IndexByte([]byte(chars), line[words[i][0]]) >= 0
 		}
-		secret = secret || is(0, "=:") // the name is in a line before
+		begins := func(i int) bool { // a block with labels
+			for i++; i < len(words) && !is(i, "}[]=:,"); i++ {
+				if is(i, "{") {
+					return true
+				}
+			}
+			return false
+		}
+		if is(0, "=:") { // the name is in a line before
+			value = hidden
+		}
 		for i, w := range words {
-			switch {
+			all := len(inside) > 0 && inside[len(inside)-1]
+			switch text := line[w[0]:w[1]]; {
 			case is(i, "{"):
-				inside = append(inside, len(inside) > 0 && inside[len(inside)-1] || !secret && i > 0 && slices.Contains(harmless, wordBefore(line, words[:i])))
-				secret = false
+				inside = append(inside, all || value != hidden && i > 0 && slices.Contains(harmless, wordBefore(line, words[:i])))
+				value = none
 			case is(i, "}"):
-				inside, secret, lists = inside[:max(0, len(inside)-1)], false, 0
+				inside, value, lists = inside[:max(0, len(inside)-1)], none, 0
 			case is(i, "["):
 				lists++
 			case is(i, "]"):
-				lists = max(0, lists-1)
+				if lists = max(0, lists-1); lists == 0 && value == shown {
+					value = none
+				}
 			case is(i, "=:,"):
 			case is(i+1, "=:") && !is(i-1, "=:"):
-				all := len(inside) > 0 && inside[len(inside)-1]
-				heredoc = false
-				secret = !all && !slices.Contains(harmless, string(bytes.Trim(line[w[0]:w[1]], `"`)))
-				lists = 0
-			case secret, bytes.IndexByte(line[w[0]:w[1]], '@') >= 0: // an address may have a password
-				heredoc = heredoc || bytes.HasPrefix(line[w[0]:], []byte("<<"))
-				copy(out[at+w[0]:at+w[1]], bytes.Repeat([]byte("*"), w[1]-w[0]))
+				value, lists, heredoc = hidden, 0, false
+				if all || slices.Contains(harmless, string(bytes.Trim(text, `"`))) {
+					value = shown
+				}
+			case bytes.IndexByte(text, '@') < 0 && (value == shown || all || // an address may have a password
+				value == none && (begins(i) || text[0] != '"' && (i == 0 || is(i-1, "{},")))):
+				if lists == 0 && value == shown {
+					value = none
+				}
+			default:
+				heredoc = heredoc || bytes.HasPrefix(text, []byte("<<"))
+				copy(out[at+w[0]:at+w[1]], bytes.Repeat([]byte("*"), len(text)))
 			}
 		}
 		if n := len(words) - 1; n >= 0 {
 			last := line[words[n][0]:words[n][1]]
 			open := last[0] == '"' && (len(last) == 1 || last[len(last)-1] != '"')
-			secret = secret && (open || heredoc || lists > 0 || is(n, "=:,"))
+			if !(lists > 0 || is(n, "=:") || value == hidden && (open || heredoc || is(n, ","))) {
+				value = none
+			}
 		}
 		at += len(line)
 	}

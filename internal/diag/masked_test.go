@@ -1,6 +1,9 @@
 package diag
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestMasked: of a file that is shown nothing can be read that may be a secret, whatever is wrong with it; names, and what
 // is no secret, stay, each where it was.
@@ -13,6 +16,11 @@ func TestMasked(t *testing.T) {
 		"credentials x { tokn : 'canary canary', url = 'x' }":                                 "credentials x { tokn : ******* *******, url = 'x' }",
 		"credentials_helper \"h\" {\n  args = [\"--secret\",\n    \"canary\"]\n}\n":           "credentials_helper \"h\" {\n  args = [**********,\n    ********]\n}\n",
 		"token = <<EOT\ncanary\nEOT\n":                                                        "token = *****\n******\n***\n",
+		"credentials \"x.com\" {\n  token \"canary\"\n}\n":                                    "credentials \"x.com\" {\n  token ********\n}\n",
+		"credentials \"x.com\" { path = \"p\" token canary }\n":                               "credentials \"x.com\" { path = \"p\" ***** ****** }\n",
+		"credentials \"x.com\"\n  \"canary\"\n":                                               "credentials *******\n  ********\n",
+		"include = [\n  \"a/b\", \"c/d\",\n]\n\"canary\"":                                     "include = [\n  *****, *****,\n]\n********",
+		"url = [\n  \"a/b\", \"c/d\",\n]\n\"canary\"":                                         "url = [\n  \"a/b\", \"c/d\",\n]\n********",
 		"token\n= \"canary\"\n":                                                               "token\n= ********\n",
 		"token =\n\"canary\"\n":                                                               "token =\n********\n",
 		`plugin_cach_dir = "/x"`:                                                              `plugin_cach_dir = ****`,
@@ -20,10 +28,25 @@ func TestMasked(t *testing.T) {
 		`{"credentials": {"x.com": {"token": "can\"ary", "path": "p"}}, "host": {"a": {"services": {"modules.v1": "u"}}}}`: `{"credentials": {"x.com": {"token": **********, "path": "p"}}, "host": {"a": {"services": {"modules.v1": "u"}}}}`,
 		`{"credentials": {"x.com": {"token": canary}}}`:                                                                    `{"credentials": {"x.com": {"token": ******}}}`,
 		`url = "https://joe:canary@x.com/"`:                                                                                `url = ***************************`,
-		`} ] "`:                                                                                                            `} ] "`,
+		`} ] "`:                                                                                                            `} ] *`,
 	} {
 		if got := string(Masked([]byte(text), []string{"path", "url", "dev_overrides", "services"})); got != want {
 			t.Errorf("%q:\n%q, want\n%q", text, got, want)
+		}
+	}
+}
+
+// TestMaskedWithoutACharacter: whichever one is missing, no secret is shown.
+func TestMaskedWithoutACharacter(t *testing.T) {
+	for _, text := range []string{
+		"credentials \"x.com\" {\n  token = \"canary\"\n}\nhost \"y.com\" {\n  services = {\n    \"a.v1\" = \"u\"\n  }\n}\ncredentials \"z.com\" { token = \"canary\" }\n",
+		"{\n  \"credentials\": {\n    \"x.com\": {\"token\": \"canary\"}\n  },\n  \"path\": \"p\",\n  \"oci\": {\"password\": \"canary\", \"path\": \"p\"}\n}\n",
+	} {
+		for i := range text {
+			without := text[:i] + text[i+1:]
+			if strings.Count(without, "canary") == 2 && strings.Contains(string(Masked([]byte(without), []string{"path", "services"})), "canary") {
+				t.Errorf("%q: %q", without, Masked([]byte(without), []string{"path", "services"}))
+			}
 		}
 	}
 }
