@@ -70,11 +70,20 @@ func (disk) List(dir string) ([]string, error) {
 				isDir = info.IsDir()
 			}
 		}
-		if !isDir || hasValues(e.Name()) { // reading that fails, which is better than values that are missing
+		values := isAuto(e.Name()) || strings.TrimSuffix(e.Name(), ".json") == rootValues
+		if !isDir || values { // reading a directory fails, which is better than values that are missing
 			names = append(names, e.Name())
 		}
 	}
 	return names, nil
+}
+
+// rootValues is, with or without .json at its end, the name of a file of values that is read first.
+const rootValues = "terraform.tfvars"
+
+// isAuto reports whether a name is that of one of the files of values that are read next.
+func isAuto(name string) bool {
+	return strings.HasSuffix(strings.TrimSuffix(name, ".json"), ".auto.tfvars")
 }
 
 func (disk) Read(path string, limit int64) ([]byte, error) {

@@ -98,21 +98,12 @@ func ValueFiles(dir string, o Options) []string {
 	}
 	slices.Sort(names)
 	for _, n := range names {
-		if isAuto(n) {
+		if isAuto(n) && !ignored(n) {
 			out = append(out, o.Files.Join(dir, n))
 		}
 	}
 	return out
 }
-
-const rootValues = "terraform.tfvars"
-
-func isAuto(name string) bool {
-	return strings.HasSuffix(strings.TrimSuffix(name, ".json"), ".auto.tfvars") && !ignored(name)
-}
-
-// hasValues reports whether ValueFiles reads a file of that name.
-func hasValues(name string) bool { return strings.TrimSuffix(name, ".json") == rootValues || isAuto(name) }
 
 // ParseValue reads one value in native syntax, as -var and TF_VAR_ have it for variables whose
 // type is not a primitive one. name is what the value's place is called in messages.

@@ -103,18 +103,17 @@ func (r *Request) instances(t addr.Target, root *frame.Frame) (there []addr.Inst
 		}
 		d, declared := r.Program.Resource(t.Resource())
 		for _, f := range frames {
-			if t.Mode == 0 {
+			switch {
+			case t.Mode == 0:
 				there = append(there, addr.Instance{Module: f.Addr()})
-			}
-			if t.Mode == 0 || !declared {
-				continue
-			}
-			keys := f.Expanded(d.ID, frame.After)
-			if keys.Status != frame.Known || keys.Hidden {
-				return nil, false
-			}
-			for _, k := range keys.List {
-				there = append(there, d.Resource.In(f.Addr()).Instance(k))
+			case declared:
+				keys := f.Expanded(d.ID, frame.After)
+				if keys.Status != frame.Known || keys.Hidden {
+					return nil, false
+				}
+				for _, k := range keys.List {
+					there = append(there, d.Resource.In(f.Addr()).Instance(k))
+				}
 			}
 		}
 	}

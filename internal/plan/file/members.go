@@ -50,15 +50,15 @@ func open(name string, data []byte) (*members, *diag.Diagnostic) {
 
 // noArchive says what is wrong with a file that is no archive. By mistake it is one that the plan would be made from.
 func noArchive(name string) *diag.Diagnostic {
-	var d diag.Diagnostic
+	is, instead := "configuration", "Configuration is planned from all files of a directory: leave the file out for the working directory, or name another one with the global option -chdir."
 	switch path.Ext(strings.TrimSuffix(name, ".json")) {
 	case ".tf", ".tofu":
-		d = diag.Errorf(badFile, "cannot be used as a saved plan: it is configuration, and saved plans are zip archives. Configuration is planned from all files of a directory: leave the file out for the working directory, or name another one with the global option -chdir.")
 	case ".tfvars":
-		d = diag.Errorf(badFile, "cannot be used as a saved plan: it has values of variables, and saved plans are zip archives. Give it to a plan, with -var-file.")
+		is, instead = "a file of variables", "Give it to a plan, with -var-file."
 	default:
 		return broken("it is not a zip archive, as saved plans are, or only the beginning of one")
 	}
+	d := diag.Errorf(badFile, "cannot be used as a saved plan: it is %s, and saved plans are zip archives. %s", is, instead)
 	return &d
 }
 
