@@ -6,7 +6,6 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
-	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -32,20 +31,6 @@ func Constant(e hclsyntax.Expression) (cty.Value, bool) {
 		return Constant(e.Wrapped)
 	}
 	return cty.NilVal, false
-}
-
-// Late is what stands for an expression that is wrong where that matters only if it is evaluated. Its mistakes are
-// reported then.
-type Late struct {
-	hclsyntax.Expression // as it was written
-	Mistakes             []diag.Diagnostic
-}
-
-func (e *Late) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
-	if s := envOf(ctx); s != nil {
-		s.errors(e.Mistakes)
-	}
-	return cty.DynamicVal, nil
 }
 
 // Entries are the keys and values of a known collection, without marks, in the library's order. Its own

@@ -116,22 +116,6 @@ func (r *rewriter) inContent(iterator string, f func()) {
 	r.content--
 }
 
-// late compiles a whole expression in the content of a dynamic block. There may be no such block, which evaluation finds
-// out: until then nothing is wrong.
-func (r *rewriter) late(e hclsyntax.Expression) hclsyntax.Expression {
-	bag, failed := r.c.bag, r.c.failed
-	own := &diag.Bag{}
-	r.c.bag = own
-	out := r.compiled(e)
-	r.c.bag = bag
-	if !own.HasErrors() {
-		bag.Add(own.List()...)
-		return out
-	}
-	r.c.failed = failed
-	return &expr.Late{Expression: e, Mistakes: own.List()}
-}
-
 func (r *rewriter) isLocal(name string) bool {
 	for _, names := range r.locals {
 		if _, ok := names[name]; ok {

@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 	"github.com/lethe-iac/lethe/internal/lang/funcs"
 	"github.com/zclconf/go-cty/cty"
@@ -83,6 +84,22 @@ func (r *rewriter) compiled(e hclsyntax.Expression) hclsyntax.Expression {
 		return &n
 	}
 	return r.composite(e)
+}
+
+// late compiles a whole expression in the content of a dynamic block. There may be no such block, which evaluation finds
+// out: until then nothing is wrong.
+func (r *rewriter) late(e hclsyntax.Expression) hclsyntax.Expression {
+	bag, failed := r.c.bag, r.c.failed
+	own := &diag.Bag{}
+	r.c.bag = own
+	out := r.compiled(e)
+	r.c.bag = bag
+	if !own.HasErrors() {
+		bag.Add(own.List()...)
+		return out
+	}
+	r.c.failed = failed
+	return &expr.Late{Expression: e, Mistakes: own.List()}
 }
 
 // traversal compiles a name with what follows it.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/lethe-iac/lethe/internal/state/store"
 )
 
 // do runs a statement over the connection for everything but locks.
@@ -100,4 +101,17 @@ func (r *remote) shape(err error) error {
 		return fmt.Errorf("the tables %s_* in the schema %q are not those of this program, or of another version of it: %w", r.o.Table, r.o.Schema, err)
 	}
 	return err
+}
+
+// names are those that a query gives, and that of the default workspace first.
+func (r *remote) names(ctx context.Context, query string) ([]string, error) {
+	res, err := r.do(ctx, `SELECT name FROM (`+query+`) n WHERE name <> $1 ORDER BY name COLLATE "C"`, store.Default)
+	if err != nil {
+		return nil, err
+	}
+	names := []string{store.Default}
+	for _, row := range res.Rows {
+		names = append(names, string(row[0]))
+	}
+	return names, nil
 }

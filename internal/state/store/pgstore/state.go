@@ -68,16 +68,3 @@ func (r *remote) Delete(ctx context.Context, workspace string) error {
 func (r *remote) List(ctx context.Context) ([]string, error) {
 	return r.names(ctx, `SELECT name FROM `+r.table)
 }
-
-// names are those that a query gives, and that of the default workspace first.
-func (r *remote) names(ctx context.Context, query string) ([]string, error) {
-	res, err := r.do(ctx, `SELECT name FROM (`+query+`) n WHERE name <> $1 ORDER BY name COLLATE "C"`, store.Default)
-	if err != nil {
-		return nil, err
-	}
-	names := []string{store.Default}
-	for _, row := range res.Rows {
-		names = append(names, string(row[0]))
-	}
-	return names, nil
-}

@@ -73,9 +73,6 @@ func (j *journaling) own(workspace string) *ownRun {
 	return j.runs[workspace]
 }
 
-// journalSuffix is what follows the key of a state in those of the objects of its journals.
-const journalSuffix = ".journal/"
-
 // below is what the keys of a run's objects begin with; of all runs' for "".
 func (j *journaling) below(workspace, run string) string {
 	key := j.path(workspace) + journalSuffix

@@ -205,6 +205,9 @@ func (r *remote) Delete(ctx context.Context, workspace string) error {
 	return answered(err)
 }
 
+// journalSuffix is what follows the key of a state in those of the objects of its journals.
+const journalSuffix = ".journal/"
+
 // List implements store.Store.
 func (r *remote) List(ctx context.Context) ([]string, error) {
 	var names []string
