@@ -359,7 +359,8 @@ var classes = []class{
 			c.st.Do.Destroy && d.Section == "delete" && d.A == nil && c.a.missed(strings.Fields(d.At)[2]) && c.has(func(_ *Module, b *Block) bool { return b.Kind == Removed })
 	}},
 	{"`removed` with `destroy = false`, and then `destroy`", func(c *comparison, d Difference) bool {
-		return c.st.Do.Destroy && c.refuses(d, "Objects were forgotten, not destroyed")
+		at := c.subject(d)
+		return c.st.Do.Destroy && (c.refuses(d, "Objects were forgotten, not destroyed") || d.Section != "exits" && does(c.a, at, "forget") && does(c.b, at, "delete"))
 	}},
 	{"`-refresh=false` and data sources", func(c *comparison, d Difference) bool {
 		var stored []string
