@@ -160,24 +160,34 @@ func TestMovedOnByTerraform(t *testing.T) {
 	}
 	ours, err := lethe()
 	check(t, err)
-	p := place{"terraform {\n  backend \"pg\" {\n    schema_name = \"moved on\"\n  }\n}\n",
-		[]string{"PG_CONN_STR=postgres://postgres:canary-4711@127.0.0.1:" + startPostgres(t) + "/postgres?sslmode=disable", "LETHE_PG_JOURNAL=1"}}
-	runner(t, ours, p, "").run(0, "apply", "-auto-approve", "-var", "v=1", "-target=terraform_data.first[0]")
-	lost := runner(t, ours, p, "")
-	cmd, done := lost.holding("2") // it changes first[0], and makes first[1] and first[2]
-	time.Sleep(time.Second)        // the rows are there
-	check(t, cmd.Process.Kill())
-	_ = cmd.Wait()
-	done()
-	check(t, os.RemoveAll(lost.dir))
-	time.Sleep(300 * time.Millisecond) // until the server knows
-	tf := runner(t, terraform, p, "")
-	tf.run(0, "apply", "-auto-approve", "-var", "v=3", "-target=terraform_data.first[0]")
-	next := runner(t, ours, p, "")
-	out := next.run(0, "apply", "-auto-approve", "-var", "v=2", "-target=terraform_data.first")
-	wants(t, out, "Recovered an interrupted run", "Changes not recovered", "terraform_data.first[0]", "0 added, 1 changed, 0 destroyed")
-	if again := next.run(0, "plan", "-var", "v=2", "-target=terraform_data.first"); strings.Contains(again, "Recovered") {
-		t.Errorf("the journal is still there:\n%s", again)
+	port, url := startPostgres(t), startS3(t, (&bucket{}).around)
+	for name, p := range map[string]place{
+		"pg": {"terraform {\n  backend \"pg\" {\n    schema_name = \"moved on\"\n  }\n}\n",
+			[]string{"PG_CONN_STR=postgres://postgres:canary-4711@127.0.0.1:" + port + "/postgres?sslmode=disable", "LETHE_PG_JOURNAL=1"}},
+		"s3": s3Place(url, "moved on", "", "LETHE_S3_JOURNAL=true"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			runner(t, ours, p, "").run(0, "apply", "-auto-approve", "-var", "v=1", "-target=terraform_data.first[0]")
+			lost := runner(t, ours, p, "")
+			cmd, done := lost.holding("2") // it changes first[0], and makes first[1] and first[2]
+			time.Sleep(time.Second)        // what it recorded is in the store
+			check(t, cmd.Process.Kill())
+			_ = cmd.Wait()
+			done()
+			check(t, os.RemoveAll(lost.dir))
+			time.Sleep(300 * time.Millisecond) // until the server knows
+			tf := runner(t, terraform, p, "")
+			if name == "s3" {
+				unlocked(runner(t, ours, p, ""))
+			}
+			tf.run(0, "apply", "-auto-approve", "-var", "v=3", "-target=terraform_data.first[0]")
+			next := runner(t, ours, p, "")
+			out := next.run(0, "apply", "-auto-approve", "-var", "v=2", "-target=terraform_data.first")
+			wants(t, out, "Recovered an interrupted run", "Changes not recovered", "terraform_data.first[0]", "0 added, 1 changed, 0 destroyed")
+			if again := next.run(0, "plan", "-var", "v=2", "-target=terraform_data.first"); strings.Contains(again, "Recovered") {
+				t.Errorf("the journal is still there:\n%s", again)
+			}
+			tf.run(0, "plan", "-var", "v=2", "-target=terraform_data.first", "-detailed-exitcode")
+		})
 	}
-	tf.run(0, "plan", "-var", "v=2", "-target=terraform_data.first", "-detailed-exitcode")
 }
