@@ -103,7 +103,7 @@ func (d *Directory) adopt(s settings, written bool) {
 }
 
 // filled lists the workspaces of a store that have a state, or what a killed run recorded of one, if any of these holds
-// something. A store does not list the workspace whose first run was killed: it is the selected one.
+// something. Not every store lists the selected workspace when its first run was killed.
 func (d *Directory) filled(ctx context.Context, st store.Store) ([]string, bool) {
 	all, err := st.List(ctx)
 	if name := d.Env.Selected(); err == nil && !slices.Contains(all, name) && store.CheckName(name) == nil && !store.Single(ctx, st) {

@@ -21,6 +21,7 @@ var Check = &base.Command{
 	},
 	Setup: base.Flags(func(c *base.Call, f *project.Options) {
 		c.JSONFlag()
+		f.VarFlags(c)
 		f.StateFlag(c)
 	}, runCheck),
 	Result: true,
@@ -61,7 +62,7 @@ var Repair = &base.Command{
 	},
 	Setup: base.Flags(func(c *base.Call, f *repairFlags) {
 		c.Flags.BoolVar(&f.autoApprove, "auto-approve", false, "Skip interactive approval.")
-		f.InputFlag(c)
+		f.VarFlags(c)
 		f.LockFlags(c)
 		f.StateFlag(c)
 	}, runRepair),

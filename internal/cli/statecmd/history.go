@@ -85,6 +85,7 @@ var History = &base.Command{
 	},
 	Setup: base.Flags(func(c *base.Call, f *project.Options) {
 		c.JSONFlag()
+		f.VarFlags(c)
 		f.StateFlag(c)
 	}, runHistory),
 	Result: true,
@@ -147,6 +148,7 @@ var Diff = &base.Command{
 	},
 	Setup: base.Flags(func(c *base.Call, f *project.Options) {
 		c.JSONFlag()
+		f.VarFlags(c)
 		f.StateFlag(c)
 		c.SensitiveFlag()
 	}, runDiff),
@@ -195,7 +197,7 @@ var Restore = &base.Command{
 	Setup: base.Flags(func(c *base.Call, f *restoreFlags) {
 		c.Flags.BoolVar(&f.autoApprove, "auto-approve", false, "Skip interactive approval.")
 		c.Flags.BoolVar(&f.autoApprove, "force", false, "The same.")
-		f.InputFlag(c)
+		f.VarFlags(c)
 		f.LockFlags(c)
 		f.StateFlag(c)
 	}, runRestore),

@@ -22,6 +22,7 @@ var LeasesList = &base.Command{
 	},
 	Setup: base.Flags(func(c *base.Call, f *project.Options) {
 		c.JSONFlag()
+		f.VarFlags(c)
 		f.StateFlag(c)
 	}, runLeasesList),
 	Result: true,
@@ -60,7 +61,7 @@ var LeasesClose = &base.Command{
 	},
 	Setup: base.Flags(func(c *base.Call, f *leasesFlags) {
 		c.Flags.BoolVar(&f.autoApprove, "auto-approve", false, "Skip interactive approval: the leases are over.")
-		f.InputFlag(c)
+		f.VarFlags(c)
 		f.LockFlags(c)
 		f.StateFlag(c)
 	}, runLeasesClose),

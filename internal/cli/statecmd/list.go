@@ -42,6 +42,7 @@ type listFlags struct {
 }
 
 func defineList(c *base.Call, f *listFlags) {
+	f.VarFlags(c)
 	f.StateFlag(c)
 	c.JSONFlag()
 	c.Flags.StringVar(&f.id, "id", "", "Only objects whose attribute \"id\" is this `ID`.")

@@ -24,6 +24,7 @@ var Mv = &base.Command{
 	Setup: base.Flags(func(c *base.Call, f *mvFlags) {
 		c.Flags.BoolVar(&f.dryRun, "dry-run", false, "Only say what would be moved.")
 		c.Flags.StringVar(&f.backupOut, "backup-out", "", "Keep the previous content of -state-out in this `file`.")
+		f.VarFlags(c)
 		f.LockFlags(c)
 		f.StateFlags(c)
 		c.RemoteFlag()

@@ -15,11 +15,11 @@ var Pull = &base.Command{
 	Examples: [][2]string{
 		{"lethe state pull > state.json", "Save a copy of the state"},
 	},
-	Setup: base.NoFlags(runPull),
+	Setup: base.Flags(func(c *base.Call, f *project.Options) { f.VarFlags(c) }, runPull),
 }
 
-func runPull(ctx context.Context, c *base.Call) int {
-	p, ok := project.Open(c, &project.Options{})
+func runPull(ctx context.Context, c *base.Call, f *project.Options) int {
+	p, ok := project.Open(c, f)
 	if !ok {
 		return c.UI.Fail()
 	}

@@ -19,6 +19,7 @@ var Push = &base.Command{
 		{"lethe state push errored.tfstate", "Store the state that could not be stored"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *pushFlags) {
+		f.VarFlags(c)
 		f.LockFlags(c)
 		c.Flags.BoolVar(&f.force, "force", false, "Write even if lineages differ, or the stored serial is higher, or the same of another state, or what is stored cannot be read.")
 	}, runPush),

@@ -21,7 +21,7 @@ var ReplaceProvider = &base.Command{
 	},
 	Setup: base.Flags(func(c *base.Call, f *replaceFlags) {
 		c.Flags.BoolVar(&f.autoApprove, "auto-approve", false, "Skip interactive approval.")
-		f.InputFlag(c)
+		f.VarFlags(c)
 		f.LockFlags(c)
 		f.StateFlags(c)
 		c.RemoteFlag()

@@ -20,6 +20,7 @@ var Rm = &base.Command{
 	},
 	Setup: base.Flags(func(c *base.Call, f *rmFlags) {
 		c.Flags.BoolVar(&f.dryRun, "dry-run", false, "Only say what would be removed.")
+		f.VarFlags(c)
 		f.LockFlags(c)
 		f.StateFlags(c)
 		c.RemoteFlag()

@@ -19,6 +19,7 @@ var Show = &base.Command{
 	},
 	Setup: base.Flags(func(c *base.Call, f *project.Options) {
 		c.JSONFlag()
+		f.VarFlags(c)
 		f.StateFlag(c)
 		c.SensitiveFlag()
 	}, runShow),

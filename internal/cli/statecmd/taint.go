@@ -40,6 +40,7 @@ type taintFlags struct {
 func taintSetup(taint bool) func(*base.Call) base.Run {
 	return base.Flags(func(c *base.Call, f *taintFlags) {
 		c.Flags.BoolVar(&f.allowMissing, "allow-missing", false, "Succeed even if there is no such object.")
+		f.VarFlags(c)
 		f.LockFlags(c)
 		f.StateFlags(c)
 		c.RemoteFlag()
