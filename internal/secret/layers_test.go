@@ -197,8 +197,8 @@ func wrap(text, name string, i int) (string, bool) {
 	switch name {
 	case "gzip", "base64", "hexadecimal", "plain":
 	case "UTF-16":
-		if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return r > 0xff || r == 0 }) {
-			return "", false
+		if strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf || r == 0 }) {
+			return "", false // with other letters it is no text for a layer around it
 		}
 	case "DOS line breaks": // of the secret itself
 		return "", false
