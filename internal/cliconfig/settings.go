@@ -1,7 +1,6 @@
 package cliconfig
 
 import (
-	"errors"
 	"fmt"
 	"iter"
 	"os"
@@ -19,7 +18,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 	"github.com/zclconf/go-cty/cty/gocty"
-	"oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/auth"
 )
 
@@ -545,46 +543,6 @@ func (s *Settings) ociDefaults(attrs hcl.Attributes, bag *diag.Bag) bool {
 		ok = ok && good
 	}
 	return ok
-}
-
-// RepositoryTemplate reads a template that makes the repository of a provider, such as
-// "registry.example.com/${namespace}/${type}", which may name hostname, too.
-func RepositoryTemplate(text string) (func(addr.Provider) string, error) {
-	e, ds := hclsyntax.ParseTemplate([]byte(text), "template", hcl.InitialPos)
-	if ds.HasErrors() {
-		return nil, saidOf(ds)
-	}
-	of := func(p addr.Provider) (cty.Value, error) {
-		v, ds := e.Value(&hcl.EvalContext{Variables: map[string]cty.Value{
-			"hostname": cty.StringVal(p.Host), "namespace": cty.StringVal(p.Namespace), "type": cty.StringVal(p.Type),
-		}})
-		if ds.HasErrors() {
-			return v, saidOf(ds)
-		}
-		return convert.Convert(v, cty.String)
-	}
-	v, err := of(addr.Provider{Host: addr.DefaultHost, Namespace: addr.DefaultNamespace, Type: "any"})
-	if err != nil {
-		return nil, err
-	}
-	if v.IsNull() {
-		return nil, errors.New("it gives null")
-	}
-	if _, err := remote.NewRepository(v.AsString()); err != nil {
-		return nil, fmt.Errorf("it gives %q, and the address of a repository is such as \"registry.example.com/providers/random\"", v.AsString())
-	}
-	return func(p addr.Provider) string {
-		v, err := of(p)
-		if err != nil || v.IsNull() {
-			return ""
-		}
-		return v.AsString()
-	}, nil
-}
-
-// saidOf is what is wrong with a template.
-func saidOf(ds hcl.Diagnostics) error {
-	return fmt.Errorf("%s. It may name ${hostname}, ${namespace} and ${type}", strings.TrimSuffix(ds[0].Detail, "."))
 }
 
 // selects reports whether a pattern of include or exclude can select a provider.
