@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/registry"
@@ -51,25 +52,29 @@ func (c Client) ByCode(ctx context.Context, show func(address string)) (string, 
 	config := c.config()
 	config.RedirectURL = fmt.Sprintf("http://localhost:%d/login", l.Addr().(*net.TCPAddr).Port)
 	state, verifier := rand.Text(), oauth2.GenerateVerifier()
-	codes := make(chan string, 1)
-	server := &http.Server{Handler: answer(state, codes), ReadHeaderTimeout: 10 * time.Second}
+	answers := make(chan url.Values, 1)
+	server := &http.Server{Handler: answer(state, answers), ReadHeaderTimeout: 10 * time.Second}
 	go server.Serve(l)
 	// The browser gets its page before the port is closed.
 	defer server.Shutdown(context.WithoutCancel(ctx))
 	show(config.AuthCodeURL(state, oauth2.S256ChallengeOption(verifier)))
 	select {
-	case code := <-codes:
-		if code == "" {
-			return "", errors.New("the login server did not give a code: the login was refused")
+	case q := <-answers:
+		switch refused := q.Get("error"); {
+		case q.Get("code") != "":
+			return token(config.Exchange(c.within(ctx), q.Get("code"), oauth2.VerifierOption(verifier)))
+		case refused == "":
+			return "", errors.New("the login server sent the browser back without a code")
+		default:
+			return "", fmt.Errorf("the login server refused: %s", refused)
 		}
-		return token(config.Exchange(c.within(ctx), code, oauth2.VerifierOption(verifier)))
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	}
 }
 
-// answer takes the code that belongs to a login, and hands it on; "" if the login server had none to give.
-func answer(state string, codes chan<- string) http.Handler {
+// answer takes what the login server lets the browser say about a login, and hands it on: a code, or why there is none.
+func answer(state string, answers chan<- url.Values) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
 		if r.URL.Path != "/login" || subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(state)) != 1 {
@@ -78,12 +83,12 @@ func answer(state string, codes chan<- string) http.Handler {
 		}
 		text := "Lethe has what it needs from the login server. Close this page and go back to the terminal.\n"
 		if q.Get("code") == "" {
-			text = "The login server refused the login.\n"
+			text = "The login server gave no code. What it said is at the terminal.\n"
 		}
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		fmt.Fprint(w, text)
 		select {
-		case codes <- q.Get("code"):
+		case answers <- q:
 		default: // the page was loaded again
 		}
 	})

@@ -13,7 +13,7 @@ var Logout = &base.Command{
 	Name: "logout", Args: "<hostname>", Short: "Remove locally-stored credentials for a remote host",
 	Long: "Drops the token for a host that login has kept. The host is not asked to\nrevoke it.",
 	Examples: [][2]string{
-		{"lethe logout registry.acme.corp", "Revoke and remove the token"},
+		{"lethe logout registry.acme.corp", "Remove the token from this machine"},
 	},
 	Setup: base.NoFlags(runLogout),
 }
