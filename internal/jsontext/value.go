@@ -3,6 +3,8 @@ package jsontext
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"sync"
@@ -122,4 +124,12 @@ func fieldsOf(t reflect.Type) []field {
 // that costs a write, no more.
 func Same(a, b []byte) bool {
 	return bytes.Equal(a, b) || bytes.Equal(appendLaidOut(nil, a, 0), appendLaidOut(nil, b, 0))
+}
+
+// Plain is an error of encoding/json as users can read it: without the names that Go has for types.
+func Plain(err error) error {
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+		return fmt.Errorf("a JSON value of another kind belongs in the place of the %s at its byte %d", wrong.Value, wrong.Offset)
+	}
+	return err
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/apparentlymart/go-versions/versions"
 	"github.com/lethe-iac/lethe/internal/download"
+	"github.com/lethe-iac/lethe/internal/jsontext"
 )
 
 // maxAnswer is the size of the largest document that is read, in bytes.
@@ -88,7 +89,7 @@ func (r *Registry) document(ctx context.Context, u *url.URL, into any) (*downloa
 		return nil, refused(err, download.Audience(ctx, u.Host))
 	}
 	if err := json.Unmarshal(a.Body, into); err != nil {
-		return nil, fmt.Errorf("%s answered with something that is no such document: %w", download.Show(u), err)
+		return nil, fmt.Errorf("%s answered with something that is no such document: %w", download.Show(u), jsontext.Plain(err))
 	}
 	return a, nil
 }

@@ -128,6 +128,7 @@ func TestUntrue(t *testing.T) {
 		{"not JSON", func(s *registrytest.Server) {
 			s.Put("/v1/providers/acme/demo/1.0.0/download/linux/amd64", []byte("<html>"))
 		}, "no such document"},
+		{"other JSON", func(s *registrytest.Server) { s.Put("/.well-known/terraform.json", []byte(`[1]`)) }, "belongs in the place of the array at its byte 1"},
 		{"a package over http", func(s *registrytest.Server) {
 			s.Put("/v1/providers/acme/demo/1.0.0/download/linux/amd64", []byte(`{"download_url":"http://example.com/x"}`))
 		}, "not protected"},

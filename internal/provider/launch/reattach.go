@@ -2,13 +2,13 @@ package launch
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net"
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/jsontext"
 )
 
 // ParseReattach reads the value of TF_REATTACH_PROVIDERS: processes by address of the provider.
@@ -26,10 +26,7 @@ func ParseReattach(text string) (map[addr.Provider]Reattach, error) {
 		Addr            struct{ Network, String string }
 	}
 	if err := json.Unmarshal([]byte(text), &entries); err != nil {
-		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-			err = fmt.Errorf("a JSON value of another kind belongs in the place of the %s at its byte %d", wrong.Value, wrong.Offset)
-		}
-		return nil, fmt.Errorf("TF_REATTACH_PROVIDERS is not what a provider in debug mode prints: %w", err)
+		return nil, fmt.Errorf("TF_REATTACH_PROVIDERS is not what a provider in debug mode prints: %w", jsontext.Plain(err))
 	}
 	out := map[addr.Provider]Reattach{}
 	legacy := map[addr.Provider]Reattach{}
