@@ -86,13 +86,16 @@ func newRegistry(c *base.Call, s *cliconfig.Settings, credentials *cliconfig.Cre
 }
 
 // proxied reports whether a text names a proxy, or none. One that cannot be read would be passed over in silence, and
-// servers be asked without it.
+// servers be asked without it, or what its beginning is taken for.
 func proxied(text string) bool {
-	u, err := url.Parse(text)
-	if err != nil || !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme) {
-		u, err = url.Parse("http://" + text)
+	if text == "" {
+		return true
 	}
-	return text == "" || err == nil && u.Host != ""
+	if !strings.Contains(text, "://") {
+		text = "http://" + text
+	}
+	u, err := url.Parse(text)
+	return err == nil && u.Host != "" && slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme)
 }
 
 // defaultRegistry is the host that is asked for what is in the public registries; "": these.
