@@ -129,7 +129,7 @@ func (p *Providers) mirror(ctx context.Context, w *wanted, dir string) (err erro
 		}
 	}()
 	if err := os.MkdirAll(at, 0o755); err != nil {
-		return err
+		return fmt.Errorf("since there is no place for them: %w", err)
 	}
 	for _, platform := range w.platforms {
 		said += fmt.Sprintf("\n  - Downloading package for %s...", platform)
@@ -141,10 +141,13 @@ func (p *Providers) mirror(ctx context.Context, w *wanted, dir string) (err erro
 		said += "\n  - Package authenticated: " + d.how
 	}
 	all, err := index(mirror(dir), w.Provider, at)
+	if err != nil {
+		return fmt.Errorf("since what a network mirror says of them could not be written: %w", err)
+	}
 	for _, platform := range w.platforms {
 		w.done.hashes = append(w.done.hashes, all[w.lock.Version][platform].Hashes...)
 	}
-	return err
+	return nil
 }
 
 // copy downloads a package into a directory, unless it is there, and gives what is known of it.
