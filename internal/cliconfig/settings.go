@@ -414,19 +414,32 @@ func (s *Settings) installation(b *hcl.Block, bag *diag.Bag) bool {
 
 // overrides reads dev_overrides: directories of executables by provider.
 func (s *Settings) overrides(a *hcl.Attribute, bag *diag.Bag) bool {
-	all, ok := elements(a, bag)
-	for k, dir := range all {
-		name := cty.StringVal("")
-		if k.Type() == cty.String {
-			name = k
-		}
-		p, err := addr.ParseProvider(name.AsString())
-		if err != nil || !isText(dir) {
-			bag.Add(diag.Errorf("Invalid provider in dev_overrides", "The entry %q is not a provider source address with a directory.", name.AsString()).At(a.Range))
-			ok = false
+	entries, ds := hcl.ExprMap(a.Expr)
+	ok := bag.HCL(ds)
+	for _, e := range entries {
+		k, ds := e.Key.Value(nil)
+		dir, more := e.Value.Value(nil)
+		if ds = append(ds, more...); ds.HasErrors() {
+			ok = bag.HCL(ds) && ok
 			continue
 		}
-		put(&s.Overrides, p, dir.AsString())
+		wrong := func(at hcl.Range, format string, args ...any) {
+			bag.Add(diag.Errorf("Invalid provider in dev_overrides", format, args...).At(at))
+			ok = false
+		}
+		if !isText(k) {
+			wrong(e.Key.Range(), "The names in dev_overrides are source addresses of providers, such as \"acme/net\".")
+			continue
+		}
+		p, err := addr.ParseProvider(k.AsString())
+		switch {
+		case err != nil:
+			wrong(e.Key.Range(), "%q is no source address of a provider, such as \"acme/net\": %s.", k.AsString(), err)
+		case !isText(dir) || dir.AsString() == "":
+			wrong(e.Value.Range(), "The entry for %q has to be a directory with the executable of the provider.", k.AsString())
+		default:
+			put(&s.Overrides, p, dir.AsString())
+		}
 	}
 	return ok
 }

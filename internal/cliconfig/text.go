@@ -131,6 +131,9 @@ func modern(src []byte, filename string) (out []byte, origin []int) {
 					in.value = true
 				}
 			}
+			if end == len(tokens)-1 { // it does not end, and HCL says so
+				quoted = nil
+			}
 			for _, t := range quoted {
 				if t.Type == hclsyntax.TokenTemplateInterp || t.Type == hclsyntax.TokenTemplateControl {
 					keep(t.Range.Start.Byte)

@@ -134,7 +134,7 @@ func number(c *base.Call, name string, unset int) (int, bool) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
-		c.Bag.Add(diag.Errorf("Invalid environment variable", "The environment variable %s must be a number, and not %q.", name, text))
+		c.Bag.Add(diag.Errorf("Invalid environment variable", "The environment variable %s must be a whole number, 0 or more, and not %q.", name, text))
 		return unset, false
 	}
 	return n, true
