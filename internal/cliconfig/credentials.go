@@ -19,13 +19,13 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/download"
+	"github.com/lethe-iac/lethe/internal/jsontext"
 	"github.com/lethe-iac/lethe/internal/state/disk"
 )
 
 // Credentials are what a user shows to hosts: tokens from the environment (TF_TOKEN_*), from credentials blocks, from
 // the file that login keeps and from a credentials helper, in this order, and the user names and passwords of the
-// .netrc file. Each is
-// for the one host that it is written for.
+// .netrc file. Each is for the one host that it is written for.
 type Credentials struct {
 	Settings *Settings
 	Getenv   func(string) string
@@ -252,8 +252,12 @@ func withoutMacros(text string) string {
 func (c *Credentials) kept(host string) (string, error) {
 	_, tokens, err := c.readFile()
 	for name, entry := range tokens {
-		if doc, ok := entry.(map[string]any); ok && compared(name) == host {
-			token, _ := doc["token"].(string)
+		if compared(name) == host {
+			doc, _ := entry.(map[string]any)
+			token, ok := doc["token"].(string)
+			if !ok {
+				err = fmt.Errorf("what %s has for %s is not such as {\"token\": \"TOKEN\"}", c.file(), host)
+			}
 			return token, err
 		}
 	}
@@ -273,13 +277,18 @@ func (c *Credentials) readFile() (doc, tokens map[string]any, err error) {
 		return nil, nil, err
 	default:
 		if err := json.Unmarshal(text, &doc); err != nil {
-			return nil, nil, fmt.Errorf("%s is no JSON object: %w", c.file(), err)
+			return nil, nil, fmt.Errorf("%s is no JSON object: %w", c.file(), jsontext.Plain(err))
 		}
 	}
 	tokens, ok := doc["credentials"].(map[string]any)
-	if !ok {
+	switch {
+	case doc == nil: // null
+		return nil, nil, fmt.Errorf("%s is no JSON object", c.file())
+	case doc["credentials"] == nil:
 		tokens = map[string]any{}
 		doc["credentials"] = tokens
+	case !ok:
+		return nil, nil, fmt.Errorf("\"credentials\" in %s is no JSON object", c.file())
 	}
 	return doc, tokens, nil
 }
@@ -332,7 +341,9 @@ func (c *Credentials) Forget(ctx context.Context, host string) (bool, error) {
 		_, err := c.help(ctx, "forget", host, nil)
 		return err == nil, err
 	}
-	if token, err := c.kept(host); token == "" {
+	_, tokens, err := c.readFile()
+	before := len(tokens)
+	if drop(tokens, host); err != nil || len(tokens) == before {
 		return false, err
 	}
 	return true, c.change(func(tokens map[string]any) { drop(tokens, host) })

@@ -85,3 +85,30 @@ func TestAuthorize(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestKeptWrong: a file with tokens that is not as login writes it is told, and nothing of it is shown or lost.
+func TestKeptWrong(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"credentials": {"a.example": {"token": 17}}}`:      `has for a.example is not such as {"token": "TOKEN"}`,
+		`{"credentials": {"a.example": "canary"}}`:           `has for a.example is not such as {"token": "TOKEN"}`,
+		`{"credentials": {"b.example": {"token": 17}}}`:      "",
+		`{"credentials": ["canary"]}`:                        `"credentials" in `,
+		`["canary"]`:                                         "is no JSON object: a JSON value of another kind belongs in the place of the array",
+		`{"credentials": {"a.example": {"token": "canary"}}`: "is no JSON object: unexpected end",
+		`null`: "is no JSON object",
+		`{}`:   "",
+	} {
+		c := user(t, &Settings{}, map[string]string{".terraform.d/credentials.tfrc.json": text})
+		_, err := c.Token(t.Context(), "a.example")
+		said := ""
+		if err != nil {
+			said = err.Error()
+		}
+		if (want == "") != (err == nil) || !strings.Contains(said, want) || strings.Contains(said, "canary") {
+			t.Errorf("%s: %q, want %q", text, said, want)
+		}
+		if found, err := c.Forget(t.Context(), "a.example"); found != strings.Contains(want, "has for") || found && err != nil {
+			t.Errorf("%s: forgotten: %t, %v", text, found, err)
+		}
+	}
+}

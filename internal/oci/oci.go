@@ -279,7 +279,7 @@ func (r *repository) said(ctx context.Context, err error) error {
 		case refused && r.has.Load():
 			why = ": it does not accept, for this, the credentials that an oci_credentials block of the CLI configuration, or a file that docker login and its kind write, has for " + r.Reference.Registry
 		case refused:
-			why = ", and there are no credentials for " + r.Reference.Registry + ". They come with an oci_credentials block of the CLI configuration, or with docker login"
+			why = ", and no credentials for " + r.Reference.Registry + " were sent: there are none, or it did not ask for them. They come with an oci_credentials block of the CLI configuration, or with docker login"
 		}
 		return fmt.Errorf("%s%s answered %d %s%s", answer.URL.Host, answer.URL.Path, answer.StatusCode, http.StatusText(answer.StatusCode), why)
 	}
