@@ -70,7 +70,7 @@ func Main(env Env) int {
 	if cmd == nil {
 		return noCommand(&env, args)
 	}
-	env.Commands = names()
+	env.Commands = names
 	rest, err := withDefaults(&env, cmd, rest)
 	if err != nil {
 		fmt.Fprintf(env.Stderr, "Error: %s\n", err)

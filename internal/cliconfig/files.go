@@ -13,9 +13,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/limits"
 )
 
-// Load reads all files that count in an environment and keeps their texts, without what may be secret, in sources. A file that
-// cannot be opened is left out, and handed to skipped with the reason; false says that a file has
-// mistakes, which are in the bag.
+// Load reads all files that count in an environment and keeps their texts, without what may be secret, in sources. A
+// file that cannot be opened is left out, and handed to skipped with the reason; false says that a file has mistakes,
+// which are in the bag.
 func Load(getenv func(string) string, l limits.Limits, sources *diag.Sources, bag *diag.Bag, skipped func(file string, err error)) (*Settings, bool) {
 	s, ok := &Settings{}, true
 	for _, f := range files(getenv) {

@@ -287,6 +287,15 @@ func textOf(a *hcl.Attribute, bag *diag.Bag) (string, bool) {
 	return "", false
 }
 
+// flagOf is whether an argument is true.
+func flagOf(a *hcl.Attribute, bag *diag.Bag) (yes, ok bool) {
+	v, _ := a.Expr.Value(nil)
+	if ok = gocty.FromCtyValue(v, &yes) == nil; !ok {
+		refuse(a, "true or false", bag)
+	}
+	return yes, ok
+}
+
 // countOf is the number that an argument is.
 func countOf(a *hcl.Attribute, least int, bag *diag.Bag) (*int, bool) {
 	v, ds := a.Expr.Value(nil)
@@ -367,11 +376,12 @@ func (s *Settings) installation(b *hcl.Block, bag *diag.Bag) bool {
 				if in.Path, good = textOf(a, bag); !good {
 					break
 				}
-				_, err := registry.MirrorURL(in.Path)
 				switch {
-				case m.Type == "network_mirror" && err != nil:
-					bag.Add(diag.Errorf("Invalid provider installation method", "Providers cannot be found there: %s.", err).At(a.Expr.Range()))
-					good = false
+				case m.Type == "network_mirror":
+					if _, err := registry.MirrorURL(in.Path); err != nil {
+						bag.Add(diag.Errorf("Invalid provider installation method", "Providers cannot be found there: %s.", err).At(a.Expr.Range()))
+						good = false
+					}
 				case in.Path == "":
 					refuse(a, "the name of a directory", bag)
 					good = false
@@ -379,10 +389,7 @@ func (s *Settings) installation(b *hcl.Block, bag *diag.Bag) bool {
 			case name == "download_retry_count" && fromServer:
 				in.Retries, good = countOf(a, 0, bag)
 			case name == "trust_all_hashes" && m.Type == "network_mirror":
-				v, _ := a.Expr.Value(nil)
-				if good = gocty.FromCtyValue(v, &in.Trusted) == nil; !good {
-					refuse(a, "true or false", bag)
-				}
+				in.Trusted, good = flagOf(a, bag)
 			default:
 				bag.Add(diag.Errorf("Invalid provider installation method", "The %s block takes no argument %q.", m.Type, name).At(a.NameRange))
 				ok = false
@@ -534,10 +541,8 @@ func (s *Settings) ociDefaults(attrs hcl.Attributes, bag *diag.Bag) bool {
 		switch name {
 		case "discover_ambient_credentials":
 			var yes bool
-			if v, _ := a.Expr.Value(nil); gocty.FromCtyValue(v, &yes) == nil {
-				s.OCIDefaults.Discover, good = &yes, true
-			} else {
-				refuse(a, "true or false", bag)
+			if yes, good = flagOf(a, bag); good {
+				s.OCIDefaults.Discover = &yes
 			}
 		case "docker_style_config_files":
 			var files []string

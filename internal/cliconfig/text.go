@@ -42,8 +42,8 @@ type group struct {
 
 // modern makes of the older syntax of CLI configuration files, which programs still write, the syntax of
 // today, and says for each byte where it is from. Names of arguments and blocks may be quoted there, a block with
-// quoted names of arguments becomes an object, a label with dots needs no quotes, what is in a block may stand in one line, with commas or without, and
-// there is nothing in strings that would be evaluated.
+// quoted names of arguments becomes an object, a label with dots needs no quotes, what is in a block may stand in one
+// line, with commas or without, and there is nothing in strings that would be evaluated.
 func modern(src []byte, filename string) (out []byte, origin []int) {
 	tokens, _ := hclsyntax.LexConfig(src, filename, hcl.InitialPos)
 	at := 0
@@ -113,7 +113,7 @@ func modern(src []byte, filename string) (out []byte, origin []int) {
 				insert(`"`)
 				i, t = last, tokens[last]
 			}
-			if name := string(t.Bytes); first && (name == "dev_overrides" || name == "services") && tokens[i+1].Type == hclsyntax.TokenOBrace {
+			if first && isObject(t) && tokens[i+1].Type == hclsyntax.TokenOBrace {
 				keep(t.Range.End.Byte)
 				insert(" =")
 				in.value = true
@@ -126,7 +126,7 @@ func modern(src []byte, filename string) (out []byte, origin []int) {
 				instead(' ')
 				keep(quoted[0].Range.End.Byte)
 				instead(' ')
-				if name := string(quoted[0].Bytes); (name == "dev_overrides" || name == "services") && tokens[end+1].Type == hclsyntax.TokenOBrace {
+				if isObject(quoted[0]) && tokens[end+1].Type == hclsyntax.TokenOBrace {
 					insert("=")
 					in.value = true
 				}
@@ -147,6 +147,11 @@ func modern(src []byte, filename string) (out []byte, origin []int) {
 	}
 	keep(len(src))
 	return out, origin
+}
+
+// isObject reports whether a name is that of what is an object today, and was a block.
+func isObject(name hclsyntax.Token) bool {
+	return string(name.Bytes) == "dev_overrides" || string(name.Bytes) == "services"
 }
 
 // begins reports whether a token begins an argument or a block.

@@ -62,6 +62,9 @@ var (
 
 // ShowEncryption lets mistakes in what the environment says be shown, but for the values that may be keys.
 func ShowEncryption(env string, sources *diag.Sources) {
+	if env == "" {
+		return
+	}
 	sources.Set(EncryptionVariable, diag.Masked(bytes.TrimSpace([]byte(env)), []string{
 		"keys", "method", "chain", "enforced", "iterations", "hash_function", "salt_length", "key_length", "kms_key_id", "key_spec", "region", "key_name", "kms_encryption_key", "vault_uri", "vault_key_name", "transit_engine_path", "encrypted_metadata_alias",
 	}))

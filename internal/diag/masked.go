@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"regexp"
 	"slices"
+	"sync"
 )
 
 // word finds what a line of HCL is made of, in either syntax, and whatever is wrong with it.
-var word = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"?|[{}\[\]=:,]|[^\s"{}\[\]=:,]+`)
+var word = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"?|[{}\[\]=:,]|[^\s"{}\[\]=:,]+`)
+})
 
 // Masked is a text in one of the two syntaxes of HCL that may have secrets in it, for Sources. What stays are names, and
 // the values of arguments with one of the harmless names: who misspells "token" does not write one of these. Stars are in
@@ -23,7 +26,7 @@ func Masked(src []byte, harmless []string) []byte {
 	var inside []bool // for each brace that is open: whether all in it is harmless
 	at := 0
 	for line := range bytes.Lines(src) {
-		words := word.FindAllIndex(line, -1)
+		words := word().FindAllIndex(line, -1)
 		is := func(i int, chars string) bool {
 			return i >= 0 && i < len(words) && bytes.IndexByte([]byte(chars), line[words[i][0]]) >= 0
 		}

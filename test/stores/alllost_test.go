@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -170,7 +171,15 @@ func TestMovedOnByTerraform(t *testing.T) {
 			runner(t, ours, p, "").run(0, "apply", "-auto-approve", "-var", "v=1", "-target=terraform_data.first[0]")
 			lost := runner(t, ours, p, "")
 			cmd, done := lost.holding("2") // it changes first[0], and makes first[1] and first[2]
-			time.Sleep(time.Second)        // what it recorded is in the store
+			there := inBucket(t, url)
+			if name == "pg" {
+				there = func() int64 {
+					n, err := strconv.ParseInt(query(t, port, `SELECT coalesce(max(position + length(data)), 0) FROM "moved on".states_journals`), 10, 64)
+					check(t, err)
+					return n
+				}
+			}
+			copied(lost, there)
 			check(t, cmd.Process.Kill())
 			_ = cmd.Wait()
 			done()

@@ -153,7 +153,7 @@ func runner(t *testing.T, program string, p place, more string) *directory {
 func lose(u *directory, url, v string) {
 	u.Helper()
 	cmd, done := u.holding(v)
-	copied(u, url)
+	copied(u, inBucket(u.T, url))
 	check(u.T, cmd.Process.Kill())
 	_ = cmd.Wait()
 	done()
@@ -161,29 +161,36 @@ func lose(u *directory, url, v string) {
 	check(u.T, os.Mkdir(u.dir, 0o700))
 }
 
-// copied waits until a bucket has what the journals of a machine have.
-func copied(u *directory, url string) {
+// copied waits until a store has what the journals of a machine have. there is how many bytes it has.
+func copied(u *directory, there func() int64) {
 	u.Helper()
 	for range 3000 {
 		files, _ := filepath.Glob(filepath.Join(u.dir, ".terraform", "*.journal"))
-		var has, there int64
+		var has int64
 		for _, name := range files {
 			if info, err := os.Stat(name); err == nil {
 				has += info.Size()
 			}
 		}
-		for key, size := range pieces(u.T, url) {
-			position, _, _ := strings.Cut(key[strings.LastIndex(key, "/")+1:], "-")
-			at, err := strconv.ParseInt(position, 10, 64)
-			check(u.T, err)
-			there = max(there, at+size)
-		}
-		if has > 0 && has == there {
+		if has > 0 && has == there() {
 			return
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	u.Fatal("the journal does not get into the bucket")
+	u.Fatal("the journal does not get into the store")
+}
+
+// inBucket is how much of a journal is in a bucket.
+func inBucket(t *testing.T, url string) func() int64 {
+	return func() (there int64) {
+		for key, size := range pieces(t, url) {
+			position, _, _ := strings.Cut(key[strings.LastIndex(key, "/")+1:], "-")
+			at, err := strconv.ParseInt(position, 10, 64)
+			check(t, err)
+			there = max(there, at+size)
+		}
+		return there
+	}
 }
 
 // unlocked gives back the lock of a run that is no more.
@@ -366,7 +373,7 @@ func testLostOwn(t *testing.T, ours, url string, _ *bucket) {
 	kill := func(u *directory, v string) {
 		t.Helper()
 		cmd, done := u.holding(v)
-		copied(u, url)
+		copied(u, inBucket(u.T, url))
 		check(t, cmd.Process.Kill())
 		_ = cmd.Wait()
 		done()

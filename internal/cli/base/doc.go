@@ -62,7 +62,7 @@ type Env struct {
 	Signals  <-chan os.Signal // interrupts; may be nil
 	Files    disk.FS          // where states, journals, plans and selections are kept; nil: the real one
 	Called   string           // Dir as it was before -chdir; "" without one
-	Commands []string         // names of all, and of their groups
+	Commands func() []string  // names of all, and of their groups; may be nil
 
 	// Hide keeps others out of the program's memory. It is called when the first secret is in it; may be nil.
 	Hide func()

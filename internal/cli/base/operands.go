@@ -18,7 +18,11 @@ func (c *Call) NoOperands() bool {
 		return false
 	}
 	name := c.Command.Name + " " + c.Operands[0]
-	if meant := diag.Suggest(name, c.Commands); meant != "" && strings.HasPrefix(meant, c.Command.Name+" ") {
+	var commands []string
+	if c.Commands != nil {
+		commands = c.Commands()
+	}
+	if meant := diag.Suggest(name, commands); meant != "" && strings.HasPrefix(meant, c.Command.Name+" ") {
 		c.Bag.Add(diag.Errorf(tooMany, "Lethe has no command named %q, and the command %s takes no arguments.%s", name, c.Command.Name, diag.Meant(meant)))
 		return false
 	}

@@ -58,8 +58,12 @@ func (r *Request) named() (out []named) {
 
 // warnUnmatched warns of addresses that no resource has.
 func (r *Request) warnUnmatched(bag *diag.Bag) {
-	for _, n := range r.named() {
-		known := r.known()
+	all := r.named()
+	if len(all) == 0 {
+		return
+	}
+	known := r.known()
+	for _, n := range all {
 		if slices.ContainsFunc(known, n.target.Covers) {
 			continue
 		}
@@ -74,8 +78,13 @@ func (r *Request) warnUnmatched(bag *diag.Bag) {
 // WarnAbsent warns of instances that are not there although what they would be instances of is, once everything is
 // decided. root is nil where only what is stored counts.
 func (r *Request) WarnAbsent(root *frame.Frame, bag *diag.Bag) {
-	for _, n := range r.named() {
-		if !n.keyed || !slices.ContainsFunc(r.known(), n.target.Covers) {
+	all := slices.DeleteFunc(r.named(), func(n named) bool { return !n.keyed })
+	if len(all) == 0 {
+		return
+	}
+	known := r.known()
+	for _, n := range all {
+		if !slices.ContainsFunc(known, n.target.Covers) {
 			continue
 		}
 		there, sure := r.instances(n.target, root)

@@ -2,7 +2,9 @@ package frame
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -236,8 +238,11 @@ func (s *scope) outputs(f *Frame, e *expr.Ref) (cty.Value, hcl.Diagnostics) {
 	case f.u.Module.Unreadable():
 		return cty.DynamicVal, nil
 	}
-	d := program.NoOutput(f.n, e.Output)
-	return cty.DynamicVal, expr.ErrorAt(d.Summary, d.Detail, e.SrcRange)
+	hint := diag.DidYouMean(e.Output, slices.Collect(maps.Keys(f.u.ByName[program.Output])))
+	if hint == "" {
+		hint = fmt.Sprintf(" Module %q declares no output of that name.", f.n.Config.Call.Name)
+	}
+	return cty.DynamicVal, expr.ErrorAt("Unsupported attribute", fmt.Sprintf("This object does not have an attribute named %q.%s", e.Output, hint), e.SrcRange)
 }
 
 // allOutputs is the object of the outputs of a module instance.

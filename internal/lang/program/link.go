@@ -2,7 +2,6 @@ package program
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -119,15 +118,6 @@ func (l *linker) outputs(n *Node, u use) {
 	if i, ok := child.Unit.Index(Output, u.output); ok {
 		l.add(Ref{To: child.Decl(i), Use: u.why, Key: u.hint, Fixed: u.fixed, Range: u.at})
 	} // otherwise evaluation says so: in try, or in an arm that is not taken, it is no mistake
-}
-
-// NoOutput says that a module that is called has no output of a name.
-func NoOutput(child *Node, name string) diag.Diagnostic {
-	hint := diag.DidYouMean(name, slices.Collect(maps.Keys(child.Unit.ByName[Output])))
-	if hint == "" {
-		hint = fmt.Sprintf(" Module %q declares no output of that name.", child.Config.Call.Name)
-	}
-	return diag.Errorf("Unsupported attribute", "This object does not have an attribute named %q.%s", name, hint)
 }
 
 // variable adds what the argument for it in the call refers to, in the caller's module.
