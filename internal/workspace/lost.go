@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/state/journal"
 	"github.com/lethe-iac/lethe/internal/state/store"
@@ -64,7 +63,7 @@ func (s *State) recoverOne(ctx context.Context, j store.LostJournal) bool {
 		return false
 	case s.req.Looks:
 		s.report(r)
-		s.snapshot = r.Snapshot
+		s.snapshot, _ = s.withJournal(r)
 		return true
 	}
 	if len(r.Objects) > 0 && s.shared != nil {
@@ -82,7 +81,7 @@ func (s *State) recoverOne(ctx context.Context, j store.LostJournal) bool {
 		}
 	}
 	s.report(r)
-	if next, changed := state.Next(s.snapshot, r.Snapshot, s.env.Version); changed && !r.Written && !s.Put(next) {
+	if next, changed := s.withJournal(r); changed && !s.Put(next) {
 		return false
 	}
 	notes := &s.record.notes

@@ -61,7 +61,8 @@ func (s *State) recover(ctx context.Context) bool {
 	}
 	s.report(r)
 	if s.req.Looks {
-		s.snapshot, s.record.left = r.Snapshot, r
+		s.snapshot, _ = s.withJournal(r)
+		s.record.left = r
 		s.taken = append(s.taken, r.Header)
 		return true
 	}
@@ -100,14 +101,23 @@ func (s *State) busy(ctx context.Context) bool {
 	return errors.As(err, &held)
 }
 
+// withJournal is the state with what a journal has, and whether that is to be written. A command that only looks goes on
+// from it as it will be written: a plan that is saved then fits the state that an apply of it makes first.
+func (s *State) withJournal(r *journal.Recovery) (next *state.Snapshot, changed bool) {
+	if r.Written {
+		return s.snapshot, false
+	}
+	return state.Next(s.snapshot, r.Snapshot, s.env.Version)
+}
+
 // takeIn writes the recovered state, drops the journal, and reads the state again: the next journal
 // says by its digest which state it is about.
 func (s *State) takeIn(ctx context.Context, r *journal.Recovery) bool {
 	fsys, path := s.env.FS, s.record.path
-	next, changed := state.Next(s.snapshot, r.Snapshot, s.env.Version)
+	next, changed := s.withJournal(r)
 	begun := s.env.Now()
 	var err error
-	if changed && !r.Written {
+	if changed {
 		var data []byte
 		if data, err = next.Bytes(); err == nil {
 			err = r.Conclude(fsys, path, state.DigestOf(data))
@@ -132,7 +142,7 @@ func (s *State) takeIn(ctx context.Context, r *journal.Recovery) bool {
 		s.env.Bag.Add(diag.Errorf("Failed to recover from the journal", "%s.", err))
 		return false
 	}
-	if !changed || r.Written {
+	if !changed {
 		return true
 	}
 	s.restored = append(s.restored, r.Objects...)

@@ -568,6 +568,7 @@ func TestStale(t *testing.T) {
 		{"a place that is not known", nil, nil, "w", "", ""},
 		{"the same, in another place", s("a", 3), s("a", 3), "w", "q", ""},
 		{"moved on", s("a", 3), s("a", 4), "w", "p", "Saved plan is stale; The given plan file can no longer be applied because the state was changed by another operation after the plan was created: the plan is for serial 3, and the state is at serial 4. Make a new plan."},
+		{"another content of that serial", s("a", 3), &state.Snapshot{Lineage: "a", Serial: 3, Outputs: map[string]state.Output{"o": {}}}, "w", "p", "both are of serial 3, and their contents differ"},
 		{"another state", s("a", 3), s("b", 3), "w", "p", `lineage "a", and this one has the lineage "b"`},
 		{"first state", s("", 0), s("b", 1), "w", "p", "when the plan was made, there was no state"},
 		{"state deleted", s("a", 1), nil, "w", "p", "there is no state any more"},

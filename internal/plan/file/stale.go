@@ -23,7 +23,7 @@ func Stale(p *plan.Plan, current *state.Snapshot, workspace, place string) *diag
 	if is == nil {
 		is = &state.Snapshot{}
 	}
-	if was.Lineage == is.Lineage && was.Serial == is.Serial {
+	if was.Serial == is.Serial && (was.SameText(is) || state.Equal(was, is)) {
 		if is.Lineage != "" || p.Place == "" || place == "" || p.Place == place {
 			return nil
 		}
@@ -36,6 +36,8 @@ func Stale(p *plan.Plan, current *state.Snapshot, workspace, place string) *diag
 
 func difference(was, is *state.Snapshot) string {
 	switch {
+	case was.Lineage == is.Lineage && was.Serial == is.Serial:
+		return fmt.Sprintf("both are of serial %d, and their contents differ", is.Serial)
 	case was.Lineage == is.Lineage:
 		return fmt.Sprintf("the plan is for serial %d, and the state is at serial %d", was.Serial, is.Serial)
 	case was.Lineage == "":
