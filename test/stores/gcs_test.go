@@ -1,23 +1,36 @@
 package stores
 
 import (
+	"context"
+	"crypto"
+	crand "crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
+	"errors"
 	"io"
+	"maps"
 	"mime"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/lethe-iac/lethe/internal/state/store/gcsstore"
 	"github.com/lethe-iac/lethe/internal/state/store/storetest"
 	"github.com/zclconf/go-cty/cty"
+	"golang.org/x/oauth2"
 )
 
 // gcs is a service with one bucket, "states": the part of Google's JSON API that backends use, and the reading by the
@@ -126,6 +139,147 @@ func startGCS(t *testing.T, around func(http.Handler) http.Handler) string {
 	t.Cleanup(server.Close)
 	return server.URL
 }
+
+// gcsAccount is a service account, and what Google's services say of it.
+type gcsAccount struct {
+	key     *rsa.PrivateKey
+	bucket  http.Handler
+	refuse  string // the host that refuses
+	keys    []string
+	scopes  []string // that tokens were asked for
+	granted int
+}
+
+const gcsDelegate, gcsRole = "projects/-/serviceAccounts/way@net.test", "states@net.test"
+
+func (a *gcsAccount) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Host == a.refuse {
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = io.WriteString(w, `{"error": {"code": 403, "message": "It may not."}, "error_description": "Account disabled."}`)
+		return
+	}
+	switch r.Host {
+	case "tokens.test":
+		claims, err := a.claims(r.PostFormValue("assertion"))
+		if err != nil || claims["iss"] != "ci@net.test" || claims["aud"] != "https://tokens.test/token" {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		a.granted++
+		a.scopes = append(a.scopes, claims["scope"].(string))
+		token := "canary-4711"
+		if strings.HasSuffix(claims["scope"].(string), "cloud-platform") {
+			token = "canary-own"
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"access_token": token, "token_type": "Bearer", "expires_in": 3600})
+	case "iamcredentials.googleapis.com":
+		var said struct{ Delegates, Scope []string }
+		_ = json.NewDecoder(r.Body).Decode(&said)
+		if r.Header.Get("Authorization") != "Bearer canary-own" || r.URL.Path != "/v1/projects/-/serviceAccounts/"+gcsRole+":generateAccessToken" || !slices.Equal(said.Delegates, []string{gcsDelegate}) {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		a.scopes = append(a.scopes, said.Scope...)
+		_ = json.NewEncoder(w).Encode(map[string]any{"accessToken": "canary-4711", "expireTime": time.Now().Add(time.Hour).Format(time.RFC3339)})
+	default:
+		if r.Method == http.MethodPost {
+			a.keys = append(a.keys, r.URL.Query().Get("kmsKeyName"))
+		}
+		a.bucket.ServeHTTP(w, r)
+	}
+}
+
+// RoundTrip implements http.RoundTripper.
+func (a *gcsAccount) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Host == "" {
+		r = r.Clone(r.Context())
+		r.Host = r.URL.Host
+	}
+	w := httptest.NewRecorder()
+	a.ServeHTTP(w, r)
+	return w.Result(), nil
+}
+
+// claims are those of an assertion that the account has signed.
+func (a *gcsAccount) claims(assertion string) (claims map[string]any, err error) {
+	parts := strings.Split(assertion, ".")
+	if len(parts) != 3 {
+		return nil, errors.New("it is no assertion")
+	}
+	signature, _ := base64.RawURLEncoding.DecodeString(parts[2])
+	sum := sha256.Sum256([]byte(parts[0] + "." + parts[1]))
+	if err := rsa.VerifyPKCS1v15(&a.key.PublicKey, crypto.SHA256, sum[:], signature); err != nil {
+		return nil, err
+	}
+	text, _ := base64.RawURLEncoding.DecodeString(parts[1])
+	return claims, json.Unmarshal(text, &claims)
+}
+
+// TestGCSCredentials works with the file of a service account, as it is and in the role of another, and with a key of KMS. No message
+// has a part of the file, or a token.
+func TestGCSCredentials(t *testing.T) {
+	key, err := rsa.GenerateKey(crand.Reader, 2048)
+	check(t, err)
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	check(t, err)
+	private := string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
+	account := func(private string) string {
+		text, err := json.Marshal(map[string]string{"type": "service_account", "client_email": "ci@net.test", "private_key_id": "canary-id", "private_key": private, "token_uri": "https://tokens.test/token"})
+		check(t, err)
+		return string(text)
+	}
+	role := map[string]cty.Value{"impersonate_service_account": cty.StringVal(gcsRole), "impersonate_service_account_delegates": cty.ListVal([]cty.Value{cty.StringVal("way@net.test")})}
+	const storage, platform = scopeOfGoogle + "devstorage.read_write", scopeOfGoogle + "cloud-platform"
+	for name, tt := range map[string]struct {
+		file   string
+		inline bool
+		more   map[string]cty.Value
+		refuse string
+		scopes []string
+		says   string
+	}{
+		"file":                {file: account(private), scopes: []string{storage}},
+		"text":                {file: account(private), inline: true, scopes: []string{storage}},
+		"role":                {file: account(private), more: role, scopes: []string{platform, storage}},
+		"refused":             {file: account(private), refuse: "tokens.test", says: "Account disabled."},
+		"role refused":        {file: account(private), more: role, refuse: "iamcredentials.googleapis.com", says: "generateAccessToken: 403 Forbidden: It may not."},
+		"key of another form": {file: account("canary-4711"), says: "private key"},
+		"another kind":        {file: `{"type": "other", "private_key": "canary-4711"}`, says: "the credentials cannot be used"},
+		"no JSON":             {file: "canary-4711", says: "must be a JSON object"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			check(t, os.WriteFile(filepath.Join(dir, "account.json"), []byte(tt.file), 0o600))
+			attrs := map[string]cty.Value{"bucket": cty.StringVal("states"), "credentials": cty.StringVal("account.json"), "kms_encryption_key": cty.StringVal("projects/p/key")}
+			if tt.inline {
+				attrs["credentials"] = cty.StringVal(tt.file)
+			}
+			maps.Copy(attrs, tt.more)
+			config, err := gcsstore.Driver.Schema.Coerce(cty.ObjectVal(attrs))
+			check(t, err)
+			a := &gcsAccount{key: key, bucket: &gcs{objects: map[string]*gcsObject{}}, refuse: tt.refuse}
+			over := context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Transport: a})
+			st, err := gcsstore.Driver.Open(over, store.Settings{Config: config, Schema: gcsstore.Driver.Schema, Getenv: func(string) string { return "" }, Dir: dir})
+			check(t, err)
+			unlock, err := st.Lock(ctx, "w", store.NewLockInfo("o", "1"))
+			if tt.says != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.says) || strings.Contains(err.Error(), "canary") || strings.Contains(err.Error(), "PRIVATE") || strings.Contains(err.Error(), "not known") {
+					t.Errorf("it says %v", err)
+				}
+				return
+			}
+			check(t, err)
+			_, err = st.Put(ctx, "w", []byte("{}"), "")
+			check(t, err)
+			check(t, unlock(ctx))
+			if !slices.Equal(a.scopes, tt.scopes) || a.granted != 1 || !slices.Equal(a.keys, []string{"", "projects/p/key"}) {
+				t.Errorf("tokens for %v, %d of the account, keys %q", a.scopes, a.granted, a.keys)
+			}
+		})
+	}
+}
+
+const scopeOfGoogle = "https://www.googleapis.com/auth/"
 
 func TestGCS(t *testing.T) {
 	opener := func(t *testing.T, url string) func() store.Store {

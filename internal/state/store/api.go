@@ -86,13 +86,13 @@ func (a *API) Ask(ctx context.Context, method string, to *url.URL, header http.H
 		if u := (*url.Error)(nil); errors.As(err, &u) && a.Signed {
 			err = fmt.Errorf("%s %q: %w", method, a.name(to), u.Err)
 		}
-		return nil, &UnansweredError{err}
+		return nil, &UnansweredError{Err: err}
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer+1))
 	switch {
 	case err != nil:
-		return nil, &UnansweredError{fmt.Errorf("%s %q: %w", method, a.name(to), err)}
+		return nil, &UnansweredError{Err: fmt.Errorf("%s %q: %w", method, a.name(to), err)}
 	case len(text) > mostAnswer:
 		return nil, fmt.Errorf("the answer to %s %s is larger than %d bytes", method, a.name(to), mostAnswer)
 	}
@@ -106,7 +106,7 @@ func (a *API) Ask(ctx context.Context, method string, to *url.URL, header http.H
 	}
 	err = &RefusedError{answer, strings.TrimSuffix(fmt.Sprintf("%s: %d %s: %s", answer.to, answer.Status, http.StatusText(answer.Status), said), ": ")}
 	if answer.open() {
-		err = &UnansweredError{err}
+		err = &UnansweredError{Err: err}
 	}
 	return nil, err
 }

@@ -100,10 +100,10 @@ func (c *careful) Put(ctx context.Context, workspace string, data []byte, prev V
 		}
 		var err error
 		v, err = c.Remote.Put(ctx, workspace, data, prev)
-		lost = lost || unanswered(err)
+		lost = lost || open(err)
 		return err
 	})
-	if unanswered(err) {
+	if lost && unanswered(err) {
 		err = fmt.Errorf("whether the state was written is not known: %w", err)
 	}
 	return v, err
@@ -115,7 +115,7 @@ func (c *careful) Lock(ctx context.Context, workspace string, who LockInfo) (fun
 	sent := false
 	err := c.tries.Do(ctx, func() (err error) {
 		unlock, err = c.Remote.Lock(ctx, workspace, who)
-		sent = sent || unanswered(err) && !undialed(err)
+		sent = sent || open(err)
 		return err
 	})
 	if err != nil && sent && unanswered(err) {
@@ -142,10 +142,11 @@ func (c *careful) giveUp(ctx context.Context, workspace, id string, err error) e
 	return err
 }
 
-// undialed reports whether a request was not made, since there was no connection.
-func undialed(err error) bool {
+// open reports whether a request without an answer may have been carried out: it was made, and there was a connection.
+func open(err error) bool {
+	var u *UnansweredError
 	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial"
+	return errors.As(err, &u) && !u.Unsent && !(errors.As(err, &op) && op.Op == "dial")
 }
 
 // Join implements Divisible, where the store within does.

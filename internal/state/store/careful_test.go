@@ -77,3 +77,32 @@ func TestLockUnheard(t *testing.T) {
 		})
 	}
 }
+
+// unwritten is a store whose answers about states do not arrive.
+type unwritten struct {
+	store.Remote
+	err error
+}
+
+func (u unwritten) Put(context.Context, string, []byte, store.Version) (store.Version, error) {
+	return "", u.err
+}
+
+// TestPutUnheard: whether a state was written is not known where a request may have come to the server, and only there.
+func TestPutUnheard(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  error
+		open bool
+	}{
+		"no answer":     {&store.UnansweredError{Err: errors.New("connection reset")}, true},
+		"no connection": {&store.UnansweredError{Err: &net.OpError{Op: "dial", Err: errors.New("connection refused")}}, false},
+		"no token":      {&store.UnansweredError{Err: errors.New("no token"), Unsent: true}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := store.Careful(unwritten{&store.Memory{}, c.err}, store.Tries{Again: 1}).Put(t.Context(), "w", []byte("{}"), "")
+			if !errors.Is(err, c.err) || strings.Contains(err.Error(), "not known") != c.open {
+				t.Errorf("it says %v", err)
+			}
+		})
+	}
+}

@@ -30,13 +30,13 @@ func (h *Handed) Send(ctx context.Context, body []byte) error {
 	req.Header = h.Header.Clone()
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return &UnansweredError{err}
+		return &UnansweredError{Err: err}
 	}
 	defer resp.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16))
 	switch {
 	case resp.StatusCode >= 500:
-		return &UnansweredError{fmt.Errorf("the server answered %s", resp.Status)}
+		return &UnansweredError{Err: fmt.Errorf("the server answered %s", resp.Status)}
 	case resp.StatusCode/100 != 2:
 		return fmt.Errorf("the server answered %s", resp.Status)
 	}

@@ -185,7 +185,10 @@ type Driver struct {
 
 // UnansweredError says that a request got no answer, or one that leaves open whether it was carried
 // out: the connection broke, or the server failed while it worked. Careful settles what it left.
-type UnansweredError struct{ Err error }
+type UnansweredError struct {
+	Err    error
+	Unsent bool // the request was not made, since there was no token for it
+}
 
 func (e *UnansweredError) Error() string { return e.Err.Error() }
 func (e *UnansweredError) Unwrap() error { return e.Err }

@@ -67,16 +67,26 @@ type tokens struct {
 	delegates                                          []string
 }
 
-// Token implements oauth2.TokenSource.
+// Token implements oauth2.TokenSource. The error is a *store.UnansweredError where a later attempt may have more luck.
 func (t *tokens) Token() (*oauth2.Token, error) {
 	source, err := t.source()
 	if err != nil {
 		return nil, err
 	}
+	var token *oauth2.Token
 	if t.account == "" {
-		return source.Token()
+		token, err = source.Token()
+	} else {
+		token, err = t.impersonate(source)
 	}
-	return t.impersonate(source)
+	var refused *oauth2.RetrieveError
+	switch {
+	case err == nil:
+		return token, nil
+	case errors.As(err, &refused) && refused.Response.StatusCode < 500, store.Refused(err, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound):
+		return nil, err
+	}
+	return nil, &store.UnansweredError{Err: err, Unsent: true}
 }
 
 // source is that of the user's own credentials.

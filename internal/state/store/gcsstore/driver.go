@@ -58,6 +58,6 @@ func open(ctx context.Context, s store.Settings) (store.Store, error) {
 	}
 	// It may name the version of the API, which the names of requests have already.
 	o.Endpoint.Path = strings.TrimSuffix(strings.TrimSuffix(o.Endpoint.Path, "/"), "/storage/v1")
-	o.Client = oauth2.NewClient(ctx, cloudauth.Google(ctx, s, scope))
+	o.Client, o.Tokens = oauth2.NewClient(ctx, nil), cloudauth.Google(ctx, s, scope)
 	return store.Careful(New(o), store.Tries{Again: 5, Shortest: 250 * time.Millisecond, Longest: 20 * time.Second}), nil
 }

@@ -17,12 +17,14 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/lethe-iac/lethe/internal/state/store/cloudauth"
+	"golang.org/x/oauth2"
 )
 
 // Options say where states are.
 type Options struct {
-	Client   *http.Client // adds the credentials
-	Endpoint *url.URL     // of the API: https://storage.googleapis.com
+	Client   *http.Client
+	Tokens   oauth2.TokenSource // of who asks
+	Endpoint *url.URL           // of the API: https://storage.googleapis.com
 	Bucket   string
 	Prefix   string // before the names of objects; "" for none
 	KMSKey   string // for the encryption of states; "" for none
@@ -34,7 +36,15 @@ type Options struct {
 
 // New makes the store. It makes each request once: see store.Careful.
 func New(o Options) store.Remote {
-	return &remote{o, &store.API{Client: o.Client, Header: o.Header, Said: cloudauth.ErrorMessage}}
+	// Where there is no token, no request is made, and nothing is open about it: oauth2's client does not say that.
+	sign := func(req *http.Request, _ []byte) error {
+		token, err := o.Tokens.Token()
+		if err == nil {
+			token.SetAuthHeader(req)
+		}
+		return err
+	}
+	return &remote{o, &store.API{Client: o.Client, Header: o.Header, Said: cloudauth.ErrorMessage, Sign: sign}}
 }
 
 type remote struct {
