@@ -3,7 +3,7 @@ VERSION ?= 0.1.0-dev
 
 .PHONY: build test release
 build:
-	CGO_ENABLED=0 go build -trimpath -o lethe ./cmd/lethe
+	CGO_ENABLED=0 go build -trimpath -tags grpcnotrace -o lethe ./cmd/lethe
 
 test:
 	.ci/run

@@ -97,6 +97,15 @@ func checkArchive(t *testing.T, path string) {
 			t.Fatal(err)
 		}
 		names = append(names, h.Name)
+		if h.Name == "lethe" {
+			program, err := io.ReadAll(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bytes.Contains(program, []byte("text/template.(*state).evalField")) {
+				t.Error("templates are in the program: the linker keeps every method for them")
+			}
+		}
 		if _, err := exec.LookPath("man"); err == nil && strings.HasSuffix(h.Name, "lethe-state-list.1") {
 			page := filepath.Join(t.TempDir(), "lethe-state-list.1")
 			text, err := io.ReadAll(r)
