@@ -88,6 +88,31 @@ func (u unwritten) Put(context.Context, string, []byte, store.Version) (store.Ve
 	return "", u.err
 }
 
+// TestPartUnheard: as for a whole state, by the version that the part's writing would have made.
+func TestPartUnheard(t *testing.T) {
+	for _, v := range []store.Version{"", "2"} {
+		_, err := store.Careful(parted{v: v}, store.Tries{Again: 1}).(store.Parted).PutPart(t.Context(), "w", store.Part{}, "1")
+		if !errors.Is(err, errReset) || strings.Contains(err.Error(), "not known") != (v != "") {
+			t.Errorf("version %q: it says %v", v, err)
+		}
+	}
+}
+
+var errReset = errors.New("connection reset")
+
+// parted is a store whose answers about parts do not arrive.
+type parted struct {
+	store.Remote
+	store.Parted
+	v store.Version // of what is sent; "": nothing is
+}
+
+func (p parted) PutPart(context.Context, string, store.Part, store.Version) (store.Version, error) {
+	return p.v, &store.UnansweredError{Err: errReset}
+}
+
+func (p parted) Version(context.Context, string) (store.Version, error) { return "1", nil }
+
 // TestPutUnheard: whether a state was written is not known where a request may have come to the server, and only there.
 func TestPutUnheard(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,11 +115,11 @@ func (c *careful) PutPart(ctx context.Context, workspace string, part Part, prev
 		}
 		var err error
 		if v, err = p.PutPart(ctx, workspace, part, prev); unanswered(err) {
-			lost = v
+			lost = cmp.Or(v, lost)
 		}
 		return err
 	})
-	if unanswered(err) {
+	if lost != "" && unanswered(err) {
 		err = fmt.Errorf("whether the state was written is not known: %w", err)
 	}
 	return v, err

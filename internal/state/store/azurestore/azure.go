@@ -32,6 +32,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/lease"
 	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/state/store/cloudauth"
 )
 
 // Options say where states are.
@@ -231,8 +232,10 @@ func isLeased(err error) bool {
 
 // answered tells errors that the service gave from those of the way there, and from those of one that fails.
 func answered(err error) error {
-	if err == nil {
-		return nil
+	var none *cloudauth.NoTokenError
+	var known *store.UnansweredError
+	if err == nil || errors.As(err, &none) || errors.As(err, &known) {
+		return err
 	}
 	var refused *azcore.ResponseError
 	if errors.As(err, &refused) {

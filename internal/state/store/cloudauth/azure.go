@@ -3,6 +3,7 @@ package cloudauth
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -10,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/state/store"
@@ -66,9 +69,48 @@ func (r *azureReader) orFile(name, env, fileName, fileEnv string) string {
 	return t
 }
 
-// Azure is the credential of Entra ID that the settings of AzureAttrs name, in one of the clouds.
+// Azure is the credential of Entra ID that the settings of AzureAttrs name, in one of the clouds. That it gives no token is
+// a *NoTokenError, or a *store.UnansweredError where a later attempt may have more luck.
 func Azure(s *store.Reader, in Cloud) (azcore.TokenCredential, error) {
-	r := &azureReader{s}
+	c, err := (&azureReader{s}).credential(in)
+	if err != nil {
+		return nil, err
+	}
+	return credential{c}, nil
+}
+
+// NoTokenError says why there is no token, in one line.
+type NoTokenError struct{ text string }
+
+func (e *NoTokenError) Error() string { return e.text }
+
+// credential tells errors in one line.
+type credential struct{ azcore.TokenCredential }
+
+// GetToken implements azcore.TokenCredential.
+func (c credential) GetToken(ctx context.Context, o policy.TokenRequestOptions) (azcore.AccessToken, error) {
+	token, err := c.TokenCredential.GetToken(ctx, o)
+	var failed *azidentity.AuthenticationFailedError
+	var unanswered *store.UnansweredError
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return token, err
+	case errors.As(err, &unanswered):
+		return token, &store.UnansweredError{Err: err, Unsent: true}
+	case errors.As(err, &failed) && failed.RawResponse != nil: // its text has lines for what was sent and what came
+		var said struct {
+			Description string `json:"error_description"`
+		}
+		body, _ := runtime.Payload(failed.RawResponse)
+		_ = json.Unmarshal(body, &said)
+		description, _, _ := strings.Cut(said.Description, "\r\n")
+		return token, &NoTokenError{strings.TrimRight("Microsoft Entra ID gives no token: "+failed.RawResponse.Status+": "+description, ":. ")}
+	}
+	return token, &NoTokenError{"there is no token of Microsoft Entra ID: " + strings.Join(strings.Fields(err.Error()), " ")}
+}
+
+// credential is the one that the settings name.
+func (r *azureReader) credential(in Cloud) (azcore.TokenCredential, error) {
 	o := azcore.ClientOptions{Cloud: in.Configuration}
 	tenant, client := r.Text("tenant_id", "ARM_TENANT_ID"), r.orFile("client_id", "ARM_CLIENT_ID", "client_id_file_path", "ARM_CLIENT_ID_FILE_PATH")
 	secret := r.orFile("client_secret", "ARM_CLIENT_SECRET", "client_secret_file_path", "ARM_CLIENT_SECRET_FILE_PATH")

@@ -1,0 +1,41 @@
+package cloudauth
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+	"github.com/lethe-iac/lethe/internal/state/store"
+)
+
+type refusing struct{ err error }
+
+func (r refusing) GetToken(context.Context, policy.TokenRequestOptions) (azcore.AccessToken, error) {
+	return azcore.AccessToken{}, r.err
+}
+
+// TestNoToken: why Azure gives no token is told in a line, and asked again only where that may help.
+func TestNoToken(t *testing.T) {
+	answer := &http.Response{StatusCode: 401, Status: "401 Unauthorized", Body: io.NopCloser(strings.NewReader(`{"error": "invalid_client", "error_description": "AADSTS7000215: Invalid client secret provided.\r\nTrace ID: 1"}`))}
+	for name, c := range map[string]struct {
+		err   error
+		want  string
+		again bool
+	}{
+		"refused":     {&azidentity.AuthenticationFailedError{RawResponse: answer}, "Microsoft Entra ID gives no token: 401 Unauthorized: AADSTS7000215: Invalid client secret provided", false},
+		"unavailable": {azidentity.NewCredentialUnavailableError("AzureCLICredential: executable\nnot found on path"), "there is no token of Microsoft Entra ID: AzureCLICredential: executable not found on path", false},
+		"no answer":   {&store.UnansweredError{Err: errors.New("reset")}, "reset", true},
+	} {
+		_, err := credential{refusing{c.err}}.GetToken(t.Context(), policy.TokenRequestOptions{})
+		var unanswered *store.UnansweredError
+		if err == nil || err.Error() != c.want || errors.As(err, &unanswered) != c.again || c.again && !unanswered.Unsent {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
