@@ -16,11 +16,14 @@ type Tries struct {
 	Shortest, Longest time.Duration // between two attempts; each is twice the one before
 }
 
-// Do does something until it is answered.
+// Do does something until it is answered. Of a context that ended meanwhile the error says that in words for a user.
 func (t Tries) Do(ctx context.Context, do func() error) error {
 	pause := t.Shortest
 	for n := 0; ; n++ {
 		err := do()
+		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+			err = &endedError{err}
+		}
 		if !unanswered(err) || n == t.Again || ctx.Err() != nil {
 			return err
 		}
@@ -32,6 +35,18 @@ func (t Tries) Do(ctx context.Context, do func() error) error {
 		pause = min(2*pause, t.Longest)
 	}
 }
+
+// endedError is an error of a request whose context ended.
+type endedError struct{ error }
+
+func (e *endedError) Error() string {
+	if errors.Is(e.error, context.DeadlineExceeded) {
+		return "it took too long"
+	}
+	return "it was interrupted"
+}
+
+func (e *endedError) Unwrap() error { return e.error }
 
 // Careful makes requests of a store again that got no answer (UnansweredError). What was written by one
 // may be there all the same, so it looks before it writes again: a state that is there already was

@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -129,5 +130,17 @@ func TestPutUnheard(t *testing.T) {
 				t.Errorf("it says %v", err)
 			}
 		})
+	}
+}
+
+// TestInterruptedInWords: what a user reads of a request that an interrupt ended has no words of the language Go.
+func TestInterruptedInWords(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	err := store.Tries{Again: 3}.Do(ctx, func() error {
+		cancel()
+		return &store.UnansweredError{Err: fmt.Errorf("Get: %w", ctx.Err())}
+	})
+	if !errors.Is(err, context.Canceled) || err.Error() != "it was interrupted" {
+		t.Errorf("it says %v", err)
 	}
 }
