@@ -212,7 +212,7 @@ func (c *careful) settle(ctx context.Context, unlock func() error) error {
 		if lost && errors.As(err, &held) {
 			return nil
 		}
-		lost = lost || unanswered(err)
+		lost = lost || open(err)
 		return err
 	})
 }

@@ -18,6 +18,7 @@ type deaf struct {
 	err    error // of each request for a lock, after it was carried out
 	before func()
 	breaks error // of a request to break one; nil: it is answered
+	heard  int   // how many of those come before one that is answered all the same; 0: none does
 	asked  int   // to break one
 }
 
@@ -29,7 +30,7 @@ func (d *deaf) Lock(ctx context.Context, workspace string, who store.LockInfo) (
 
 func (d *deaf) Break(ctx context.Context, workspace, id string) error {
 	d.asked++
-	if d.breaks != nil {
+	if d.breaks != nil && (d.heard == 0 || d.asked <= d.heard) {
 		return d.breaks
 	}
 	if ctx.Err() != nil {
@@ -89,31 +90,6 @@ func (u unwritten) Put(context.Context, string, []byte, store.Version) (store.Ve
 	return "", u.err
 }
 
-// TestPartUnheard: as for a whole state, by the version that the part's writing would have made.
-func TestPartUnheard(t *testing.T) {
-	for _, v := range []store.Version{"", "2"} {
-		_, err := store.Careful(parted{v: v}, store.Tries{Again: 1}).(store.Parted).PutPart(t.Context(), "w", store.Part{}, "1")
-		if !errors.Is(err, errReset) || strings.Contains(err.Error(), "not known") != (v != "") {
-			t.Errorf("version %q: it says %v", v, err)
-		}
-	}
-}
-
-var errReset = errors.New("connection reset")
-
-// parted is a store whose answers about parts do not arrive.
-type parted struct {
-	store.Remote
-	store.Parted
-	v store.Version // of what is sent; "": nothing is
-}
-
-func (p parted) PutPart(context.Context, string, store.Part, store.Version) (store.Version, error) {
-	return p.v, &store.UnansweredError{Err: errReset}
-}
-
-func (p parted) Version(context.Context, string) (store.Version, error) { return "1", nil }
-
 // TestPutUnheard: whether a state was written is not known where a request may have come to the server, and only there.
 func TestPutUnheard(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -130,6 +106,66 @@ func TestPutUnheard(t *testing.T) {
 				t.Errorf("it says %v", err)
 			}
 		})
+	}
+}
+
+// partly is a store of parts of a state, of version 1, that answers one request to write after another.
+type partly struct {
+	store.Remote
+	store.Parted
+	answers []partAnswer
+	now     store.Version
+}
+
+// partAnswer is the answer, and what is there after it.
+type partAnswer struct {
+	v, now store.Version
+	err    error
+}
+
+func (p *partly) PutPart(context.Context, string, store.Part, store.Version) (store.Version, error) {
+	a := p.answers[0]
+	p.answers, p.now = p.answers[1:], a.now
+	return a.v, a.err
+}
+
+func (p *partly) Version(context.Context, string) (store.Version, error) { return p.now, nil }
+
+// TestPutPartUnheard is TestPutUnheard for a part of a state: where a request may have been carried out, the store is looked at
+// before each further one.
+func TestPutPartUnheard(t *testing.T) {
+	lost := &store.UnansweredError{Err: errors.New("connection reset")}
+	for name, c := range map[string]struct {
+		answers []partAnswer
+		says    string // "" for a success
+		open    bool
+	}{
+		"no answer":          {[]partAnswer{{"2", "1", lost}, {"2", "1", lost}, {"2", "1", lost}}, "connection reset", true},
+		"no connection":      {[]partAnswer{{"", "1", lost}, {"", "1", lost}, {"", "1", lost}}, "connection reset", false},
+		"written after all":  {[]partAnswer{{"2", "2", lost}}, "", false},
+		"and written late":   {[]partAnswer{{"2", "1", lost}, {"", "2", lost}}, "", false},
+		"and no connection":  {[]partAnswer{{"2", "1", lost}, {"", "1", lost}, {"", "1", lost}}, "connection reset", true},
+		"another was faster": {[]partAnswer{{"2", "3", lost}}, "changed by someone else", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &partly{Remote: &store.Memory{}, answers: c.answers}
+			st, _ := store.PartsOf(store.Careful(p, store.Tries{Again: 2}))
+			v, err := st.PutPart(t.Context(), "w", store.Part{}, "1")
+			if c.says == "" && (err != nil || v != "2") || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "not known") != c.open) {
+				t.Errorf("version %q: %v", v, err)
+			}
+		})
+	}
+}
+
+// TestBreakUnheard: a lock that is not there was given back by a request without an answer, if one was made.
+func TestBreakUnheard(t *testing.T) {
+	for err, given := range map[error]bool{errors.New("connection reset"): true, &net.OpError{Op: "dial", Err: errors.New("connection refused")}: false} {
+		d := &deaf{Remote: &store.Memory{}, breaks: &store.UnansweredError{Err: err}, heard: 1}
+		err := store.Careful(d, store.Tries{Again: 2}).Break(t.Context(), "w", "4711")
+		if (err == nil) != given {
+			t.Errorf("given back: %t: %v", given, err)
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +15,7 @@ type Parted interface {
 	// GetPart is Get for a part. The version is that of the whole state.
 	GetPart(ctx context.Context, workspace string, resources []string) ([]byte, Version, error)
 	// PutPart is Put for a part, and for stamps. After an error that leaves open whether the state was written, the
-	// version is the one that it then has.
+	// version is the one that it then has; "" where no request was made that would have written it.
 	PutPart(ctx context.Context, workspace string, p Part, prev Version) (Version, error)
 }
 
@@ -114,8 +113,8 @@ func (c *careful) PutPart(ctx context.Context, workspace string, part Part, prev
 			}
 		}
 		var err error
-		if v, err = p.PutPart(ctx, workspace, part, prev); unanswered(err) {
-			lost = cmp.Or(v, lost)
+		if v, err = p.PutPart(ctx, workspace, part, prev); unanswered(err) && v != "" {
+			lost = v
 		}
 		return err
 	})

@@ -187,7 +187,7 @@ type Driver struct {
 // out: the connection broke, or the server failed while it worked. Careful settles what it left.
 type UnansweredError struct {
 	Err    error
-	Unsent bool // the request was not made, since there was no token for it
+	Unsent bool // the request was not made, since there was no token for it, or no connection
 }
 
 func (e *UnansweredError) Error() string { return e.Err.Error() }

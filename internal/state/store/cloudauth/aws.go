@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -21,6 +22,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 	ststypes "github.com/aws/aws-sdk-go-v2/service/sts/types"
+	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/logging"
 	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
@@ -159,7 +161,45 @@ func AWS(ctx context.Context, s *store.Reader) aws.Config {
 		r.Fail(r.S.Missing("region", "AWS_REGION", "AWS_DEFAULT_REGION"))
 	}
 	r.assume(&c)
+	c.Credentials = asker{c.Credentials}
 	return c
+}
+
+// asker finds out who asks. Where that gets no answer, the request that it is for is not made.
+type asker struct{ aws.CredentialsProvider }
+
+// Retrieve implements aws.CredentialsProvider.
+func (a asker) Retrieve(ctx context.Context) (aws.Credentials, error) {
+	c, err := a.CredentialsProvider.Retrieve(ctx)
+	err = AWSAnswered(err)
+	var lost *store.UnansweredError
+	if errors.As(err, &lost) {
+		lost.Unsent = true
+	}
+	return c, err
+}
+
+// AWSAnswered tells errors that a service gave from those of the way there, and from those of a service that fails: they
+// are *store.UnansweredErrors.
+func AWSAnswered(err error) error {
+	var known *store.UnansweredError
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	var refused smithy.APIError
+	var resp *awshttp.ResponseError
+	var sending *smithyhttp.RequestSendError
+	status := 0
+	if errors.As(err, &resp) {
+		status = resp.HTTPStatusCode()
+	}
+	switch {
+	case errors.As(err, &refused) && status < 500 && status != http.StatusTooManyRequests:
+		return err
+	case status == 0 && !errors.As(err, &sending): // no request was made: it could not be signed, say
+		return err
+	}
+	return &store.UnansweredError{Err: err}
 }
 
 // client is one that goes by the proxies of the settings, or else by those of the environment.

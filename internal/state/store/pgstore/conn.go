@@ -2,6 +2,7 @@ package pgstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -40,7 +41,12 @@ func (r *remote) use(ctx context.Context, do func(*pgconn.PgConn) error) error {
 
 func (r *remote) connect(ctx context.Context) (*pgconn.PgConn, error) {
 	conn, err := pgconn.ConnectConfig(ctx, r.o.Config)
-	return conn, answered(err)
+	err = answered(err)
+	var lost *store.UnansweredError
+	if errors.As(err, &lost) {
+		lost.Unsent = true
+	}
+	return conn, err
 }
 
 // missing reports whether there is no such table, column or schema.

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/state/store/cloudauth"
 )
 
 // What runs record stands in objects below KEY.journal/, one after the other: KEY.journal/RUN/POSITION-N, where RUN is the ID
@@ -100,7 +101,7 @@ func (j *journaling) Note(ctx context.Context, workspace string, at int64, data 
 	in := j.writing(run.sent[len(run.sent)-1], all)
 	in.ContentType = aws.String("application/octet-stream")
 	if _, err := j.o.Client.PutObject(ctx, in); err != nil {
-		return answered(err)
+		return cloudauth.AWSAnswered(err)
 	}
 	run.data, run.odd = all, false
 	return nil
@@ -120,7 +121,7 @@ func (j *journaling) pieces(ctx context.Context, workspace, run string) ([]piece
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("the journals below %s in the bucket %s cannot be listed, which journal = true (LETHE_S3_JOURNAL) needs: %w", root, j.o.Bucket, answered(err))
+			return nil, fmt.Errorf("the journals below %s in the bucket %s cannot be listed, which journal = true (LETHE_S3_JOURNAL) needs: %w", root, j.o.Bucket, cloudauth.AWSAnswered(err))
 		}
 		for _, o := range page.Contents {
 			key := aws.ToString(o.Key)
@@ -220,7 +221,7 @@ func (j *journaling) remove(ctx context.Context, key string) error {
 			return nil
 		}
 	}
-	return answered(err)
+	return cloudauth.AWSAnswered(err)
 }
 
 // handedFor is how long what was handed over may be used, if the credentials that signed it last that long.
@@ -240,7 +241,7 @@ func (j *journaling) Hand(ctx context.Context, workspace string) (*store.Handed,
 	in.Body, in.ContentLength, in.ContentType, in.ChecksumSHA256 = nil, nil, nil, nil
 	signed, err := s3.NewPresignClient(j.o.Client).PresignPutObject(ctx, in, s3.WithPresignExpires(handedFor))
 	if err != nil {
-		return nil, answered(err)
+		return nil, cloudauth.AWSAnswered(err)
 	}
 	return &store.Handed{Method: signed.Method, URL: signed.URL, Header: signed.SignedHeader}, nil
 }

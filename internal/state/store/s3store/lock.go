@@ -117,7 +117,7 @@ func (l lockFile) take(ctx context.Context, workspace string, info []byte) (bool
 		return true, nil, nil
 	}
 	if !is(err, "PreconditionFailed", "ConditionalRequestConflict", "NoSuchKey") {
-		return false, nil, answered(err)
+		return false, nil, cloudauth.AWSAnswered(err)
 	}
 	held, err := l.read(ctx, workspace)
 	return false, held, err
@@ -130,7 +130,7 @@ func (l lockFile) read(ctx context.Context, workspace string) ([]byte, error) {
 
 func (l lockFile) free(ctx context.Context, workspace string, _ []byte) error {
 	_, err := l.o.Client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &l.o.Bucket, Key: aws.String(l.key(workspace))})
-	return answered(err)
+	return cloudauth.AWSAnswered(err)
 }
 
 // tableLock is an item of the table.

@@ -19,17 +19,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/smithy-go"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/state/store/cloudauth"
 )
 
 // Options say where states are and how they are kept.
@@ -96,7 +94,7 @@ func (r *remote) get(ctx context.Context, key string) ([]byte, store.Version, er
 		return nil, "", nil
 	}
 	if err != nil {
-		return nil, "", answered(err)
+		return nil, "", cloudauth.AWSAnswered(err)
 	}
 	defer out.Body.Close()
 	data, err := io.ReadAll(out.Body)
@@ -145,7 +143,7 @@ func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev st
 		}
 	}
 	if err != nil {
-		return "", answered(err)
+		return "", cloudauth.AWSAnswered(err)
 	}
 	if r.o.Table != nil {
 		err = r.o.Table.note(ctx, r.id(workspace), data)
@@ -164,7 +162,7 @@ func (r *remote) version(ctx context.Context, workspace string) (store.Version, 
 	case is(err, "NotFound", "NoSuchKey"):
 		return "", nil
 	case err != nil:
-		return "", answered(err)
+		return "", cloudauth.AWSAnswered(err)
 	case aws.ToInt64(out.ContentLength) == 0:
 		return "", nil
 	}
@@ -202,7 +200,7 @@ func (r *remote) Delete(ctx context.Context, workspace string) error {
 	if err == nil && r.o.Table != nil {
 		err = r.o.Table.forget(ctx, r.id(workspace))
 	}
-	return answered(err)
+	return cloudauth.AWSAnswered(err)
 }
 
 // journalSuffix is what follows the key of a state in those of the objects of its journals.
@@ -219,7 +217,7 @@ func (r *remote) List(ctx context.Context) ([]string, error) {
 			return nil, fmt.Errorf("the bucket %q does not exist", r.o.Bucket)
 		}
 		if err != nil {
-			return nil, answered(err)
+			return nil, cloudauth.AWSAnswered(err)
 		}
 		for _, o := range page.Contents {
 			rest, _ := strings.CutPrefix(aws.ToString(o.Key), prefix)
@@ -240,33 +238,4 @@ func (r *remote) List(ctx context.Context) ([]string, error) {
 func is(err error, codes ...string) bool {
 	var refused smithy.APIError
 	return errors.As(err, &refused) && slices.Contains(codes, refused.ErrorCode())
-}
-
-// answered tells errors that a service gave from those of the way there, and from those of a service that fails.
-func answered(err error) error {
-	if err == nil {
-		return nil
-	}
-	var refused smithy.APIError
-	var resp *awshttp.ResponseError
-	status := 0
-	if errors.As(err, &resp) {
-		status = resp.HTTPStatusCode()
-	}
-	var known *store.UnansweredError
-	switch {
-	case errors.As(err, &known):
-		return err
-	case errors.As(err, &refused) && status < 500 && status != http.StatusTooManyRequests:
-		return err
-	case status == 0 && !sent(err):
-		return err
-	}
-	return &store.UnansweredError{Err: err}
-}
-
-// sent reports whether an error came after a request was made up: one that has no credentials, say, was not.
-func sent(err error) bool {
-	var sending *smithyhttp.RequestSendError
-	return errors.As(err, &sending)
 }
