@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -202,26 +203,23 @@ var foreign = map[string]string{
 // foreignOperator says of a syntax error that is at an operator of another language, or behind one, how that is
 // written here. The parser takes it for the end of the expression, and tells what should follow.
 func foreignOperator(d *hcl.Diagnostic, text []byte) {
-	if d.Subject == nil || d.Subject.Start.Byte > len(text) {
-		return
-	}
-	at := d.Subject.Start.Byte
-	line := text[bytes.LastIndexByte(text[:at], '\n')+1 : at]
-	before := strings.Fields(string(line))
-	if len(before) < 2 {
-		return // it begins the line, as the name of an argument does
+	if d.Subject == nil || d.Subject.Start.Byte > len(text) || strings.Contains(d.Summary, "definition") {
+		return // a word between arguments and blocks is a name
 	}
 	word := string(d.Subject.SliceBytes(text))
-	if last := strings.TrimLeft(before[len(before)-1], "([{"); last == "not" {
-		word = last
+	if negated.Match(text[:d.Subject.Start.Byte]) {
+		word = "not"
 	}
-	if strings.Contains(d.Summary, "'for'") {
+	if strings.Contains(d.Summary, "'for'") && !strings.HasPrefix(d.Detail, "Extra characters") {
 		return // where "in" is what it should be
 	}
 	if here := foreign[word]; here != "" {
 		d.Detail = fmt.Sprintf("There is no operator %q in this language. Write %s.", word, here)
 	}
 }
+
+// negated is text that ends with the word that other languages negate with.
+var negated = regexp.MustCompile(`(^|[^\w.-])not[ \t]+$`)
 
 // openHeredoc says of a heredoc that nothing closes where it begins: the parser gets to the end of the file.
 func openHeredoc(d *hcl.Diagnostic, name string, text []byte) {
