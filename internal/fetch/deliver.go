@@ -287,7 +287,14 @@ func (p *Providers) onDisk(ctx context.Context, pkg parcel, use func(parcel) err
 
 // download gets a package into a temporary file in dir, which is gone afterwards.
 func (p *Providers) download(ctx context.Context, pkg parcel, dir string, use func(zip string) error) error {
-	return temporary(dir, pkg.remote.Sum, func(f *os.File) (string, error) { return p.save(ctx, pkg, download.ToFile(f)) }, use)
+	return temporary(dir, pkg.remote.Sum, func(f *os.File) (string, error) { return p.save(ctx, pkg, download.ToFile(f)) }, func(zip string) error {
+		if pkg.remote.Sum == "" && len(pkg.remote.Contents) > 0 {
+			if h1, err := hashArchive(zip); err != nil || !slices.Contains(pkg.remote.Contents, h1) {
+				return cmp.Or(err, fmt.Errorf("the package has the checksum %s, and that of what the server promised is %s", h1, strings.Join(pkg.remote.Contents, " or ")))
+			}
+		}
+		return use(zip)
+	})
 }
 
 // save downloads a package, and gives its SHA-256.
@@ -376,7 +383,7 @@ func checkSum(want, got string) error {
 	case want == "" || want == got:
 		return nil
 	case len(want) != len(got) || strings.Contains(want, ":"):
-		return fmt.Errorf("the checksum in the address is no SHA-256, which is the only kind that is verified")
+		return fmt.Errorf("the checksum that is given for it is no SHA-256, which is the only kind that is verified")
 	}
 	return fmt.Errorf("the archive has the SHA-256 checksum %s, and %s is what was promised", got, want)
 }

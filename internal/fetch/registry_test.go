@@ -1,6 +1,8 @@
 package fetch
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"slices"
@@ -137,6 +139,35 @@ func TestTrustedMirror(t *testing.T) {
 		}
 		if len(lock.Hashes) != want || (len(s.p.Unheld) == 0) != trusted {
 			t.Errorf("trusted %t: %v, unheld %v", trusted, lock.Hashes, s.p.Unheld)
+		}
+	}
+}
+
+// TestMirrorPromises: what a mirror says of a package is held against it, be it of the archive or of what is in it, and
+// nothing that it says is passed over in silence.
+func TestMirrorPromises(t *testing.T) {
+	r, s, p := asks(t)
+	zip := registrytest.Zip(map[string]string{"terraform-provider-toy_v1.0.0": "the program"})
+	r.Provider(t, "acme/toy", "1.0.0", map[string][]byte{Platform(): zip})
+	at := r.Put("/toy.zip", zip)
+	s.p.Settings.Installs = true
+	s.p.Settings.Sources = []cliconfig.Installation{{Method: "network_mirror", Path: "https://" + r.Host + "/mirror"}}
+	s.fine(s.from(p))
+	lock, _ := s.lockfile().Get(p)
+	i := slices.IndexFunc(lock.Hashes, func(h string) bool { return strings.HasPrefix(h, "h1:") })
+	for hash, want := range map[string]string{
+		lock.Hashes[i]: "", "h1:AAAA": "that of what the server promised is h1:AAAA", "x9:AAAA": "checksums of unknown kinds",
+		"zh:abcd": "is no SHA-256",
+	} {
+		r.Fault("/mirror/"+r.Host+"/acme/toy/1.0.0.json", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"archives": {%q: {"url": %q, "hashes": [%q]}}}`, Platform(), at, hash)
+		})
+		if err := errors.Join(os.RemoveAll(s.p.DataDir), os.RemoveAll(s.lockfile().path)); err != nil {
+			t.Fatal(err)
+		}
+		if said := s.from(p); want == "" && said != "" || !strings.Contains(said, want) {
+			t.Errorf("%s: %q", hash, said)
 		}
 	}
 }

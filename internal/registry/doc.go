@@ -57,12 +57,15 @@ type Version struct {
 
 // Package is a provider's package for one platform.
 type Package struct {
-	URL     *url.URL // of a zip file
-	Sum     string   // its SHA-256 in hexadecimal; "": not said
-	Hashes  []string // what a lock file may hold of this version: "zh:" and "h1:", of this and other platforms
-	Key     string   // the ID of the key that signed the checksums; "": they are not signed
-	Trusted bool     // nothing is signed, and Hashes are believed all the same
-	Keys    bool     // the registry named keys; without any, no signature can be verified
+	URL *url.URL // of a zip file
+	Sum string   // its SHA-256 in hexadecimal; "": not said
+	// Contents are "h1:" hashes, one of which is that of what is in it; nil: not said. What has a Sum need not be held
+	// against them.
+	Contents []string
+	Hashes   []string // what a lock file may hold of this version: "zh:" and "h1:", of this and other platforms
+	Key      string   // the ID of the key that signed the checksums; "": they are not signed
+	Trusted  bool     // nothing is signed, and Hashes are believed all the same
+	Keys     bool     // the registry named keys; without any, no signature can be verified
 	// Save writes the package, up to a limit in bytes, where that is not done by its URL.
 	Save func(ctx context.Context, w io.Writer, limit int64) error
 	Size int64 // of what Save writes, in bytes; 0: not said

@@ -65,7 +65,12 @@ func (m Mirror) Provider(ctx context.Context, p addr.Provider, v versions.Versio
 	for _, h := range at.Hashes {
 		if sum, ok := strings.CutPrefix(h, "zh:"); ok {
 			out.Sum = strings.ToLower(sum)
+		} else if strings.HasPrefix(h, "h1:") {
+			out.Contents = append(out.Contents, h)
 		}
+	}
+	if len(at.Hashes) > 0 && out.Sum == "" && len(out.Contents) == 0 {
+		return nil, fmt.Errorf("the mirror has checksums of unknown kinds alone for the package (%q): those that can be verified begin with zh: or h1:", at.Hashes)
 	}
 	out.URL, err = packageURL(a.URL, at.URL)
 	return out, err
