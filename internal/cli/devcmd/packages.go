@@ -2,6 +2,7 @@ package devcmd
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,9 +30,17 @@ Without names, it is done for all providers that the configuration needs.`,
 	},
 	Setup: base.Flags(func(c *base.Call, f *lockFlags) {
 		f.flags(c)
-		c.Flags.StringVar(&f.dir, "fs-mirror", "", "Ask this `directory`, a mirror, instead of the registries.")
-		c.Flags.StringVar(&f.mirror, "net-mirror", "", "Ask the network mirror at this `URL` instead of the registries.")
-		c.Flags.StringVar(&f.images, "oci-mirror", "", "Ask OCI registries instead, by this `template` of an oci_mirror block.")
+		named := func(to *string, name, usage string) {
+			c.Flags.Func(name, usage, func(s string) error {
+				if *to = s; s == "" {
+					return errors.New("the registries are asked where this option is left out")
+				}
+				return nil
+			})
+		}
+		named(&f.dir, "fs-mirror", "Ask this `directory`, a mirror, instead of the registries.")
+		named(&f.mirror, "net-mirror", "Ask the network mirror at this `URL` instead of the registries.")
+		named(&f.images, "oci-mirror", "Ask OCI registries instead, by this `template` of an oci_mirror block.")
 		c.Flags.Bool("enable-plugin-cache", false, "Accepted for compatibility: what is in the plugin cache proves nothing.")
 	}, runLock),
 }
