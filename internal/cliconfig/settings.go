@@ -3,6 +3,7 @@ package cliconfig
 import (
 	"fmt"
 	"iter"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -189,6 +190,12 @@ func (s *Settings) block(b *hcl.Block, bag *diag.Bag) bool {
 		ok = bag.HCL(ds) && only(b, attrs, "services", bag) && ok
 		if a := attrs["services"]; a != nil && ok {
 			services, ok = stringsOf(a, bag)
+			for _, name := range slices.Sorted(maps.Keys(services)) {
+				if !registry.Usable(host, services[name]) {
+					bag.Add(diag.Errorf("Invalid CLI configuration", "The address of the service %q cannot be used: it begins with https:// or http:// and a host, or is a path on the host, such as \"/v1/\"; a percent sign in it stands before two hexadecimal digits.", name).At(a.Expr.Range()))
+					ok = false
+				}
+			}
 		}
 		put(&s.Hosts, host, services)
 		return ok

@@ -22,6 +22,17 @@ func (s *services) protected(host, service, text string) (*url.URL, error) {
 	return u, nil
 }
 
+// Usable reports whether a service can be asked at an address that a user chooses for a host.
+func Usable(host, text string) bool {
+	_, err := (&services{base: wellKnown(host), chosen: true}).protected(host, "", text)
+	return err == nil
+}
+
+// wellKnown is where a host says what it offers.
+func wellKnown(host string) *url.URL {
+	return &url.URL{Scheme: "https", Host: host, Path: "/.well-known/terraform.json"}
+}
+
 // NoServiceError says that a host does not offer what it was asked for.
 type NoServiceError struct{ Host, Service string }
 
@@ -77,7 +88,7 @@ func (r *Registry) ask(ctx context.Context, host string) (*services, error) {
 	if err != nil {
 		return nil, err
 	}
-	base := &url.URL{Scheme: "https", Host: ascii, Path: "/.well-known/terraform.json"}
+	base := wellKnown(ascii)
 	if by, ok := r.Hosts[ascii]; ok {
 		return &services{base: base, by: by, chosen: true}, nil
 	}
