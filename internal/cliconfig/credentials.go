@@ -2,6 +2,7 @@ package cliconfig
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -58,9 +59,15 @@ func (c *Credentials) Authorize(ctx context.Context, r *http.Request) error {
 		password, _ := u.Password()
 		c.learn(password, host)
 		r.SetBasicAuth(u.Username(), password)
-	} else if l, ok := c.login(host); ok {
-		c.learn(l.password, host)
-		r.SetBasicAuth(l.name, l.password)
+	} else {
+		l, ok, err := c.login(host)
+		if err != nil {
+			return err
+		}
+		if ok {
+			c.learn(l.password, host)
+			r.SetBasicAuth(l.name, l.password)
+		}
 	}
 	return nil
 }
@@ -174,28 +181,25 @@ func (c *Credentials) helper(name string) (string, error) {
 // login is an entry of a .netrc file.
 type login struct{ machine, name, password string }
 
-func (c *Credentials) login(host string) (login, bool) {
+func (c *Credentials) login(host string) (login, bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.read {
-		c.read = true
-		path := c.Getenv("NETRC")
-		if path == "" {
-			path = filepath.Join(c.Getenv("HOME"), ".netrc")
+		text, err := os.ReadFile(cmp.Or(c.Getenv("NETRC"), filepath.Join(c.Getenv("HOME"), ".netrc")))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return login{}, false, fmt.Errorf("the file of user names and passwords could not be read: %w", err)
 		}
-		if text, err := os.ReadFile(path); err == nil {
-			c.logins = netrc(string(text))
-		}
+		c.logins, c.read = netrc(string(text)), true
 	}
 	name, _, _ := strings.Cut(host, ":")
 	for _, want := range []string{host, name} {
 		for _, l := range c.logins {
 			if l.machine == want {
-				return l, true
+				return l, true, nil
 			}
 		}
 	}
-	return login{}, false
+	return login{}, false, nil
 }
 
 // netrc reads the entries of a .netrc file. That of default is for no host here: a password goes to a host that
@@ -277,7 +281,11 @@ func (c *Credentials) readFile() (doc, tokens map[string]any, err error) {
 		return nil, nil, err
 	default:
 		if err := json.Unmarshal(text, &doc); err != nil {
-			return nil, nil, fmt.Errorf("%s is no JSON object: %w", c.file(), jsontext.Plain(err))
+			where := c.file()
+			if wrong := (*json.SyntaxError)(nil); errors.As(err, &wrong) {
+				where += fmt.Sprintf(" line %d", 1+bytes.Count(text[:wrong.Offset], []byte("\n")))
+			}
+			return nil, nil, fmt.Errorf("%s is no JSON object: %w", where, jsontext.Plain(err))
 		}
 	}
 	tokens, ok := doc["credentials"].(map[string]any)

@@ -86,6 +86,19 @@ func TestAuthorize(t *testing.T) {
 	}
 }
 
+// TestNetrc: a file of passwords that cannot be read is told; one that is not there is none.
+func TestNetrc(t *testing.T) {
+	r, _ := http.NewRequest("GET", "https://a.example/", nil)
+	for path, want := range map[string]bool{t.TempDir(): true, filepath.Join(t.TempDir(), "none"): false, os.DevNull: false} {
+		c := &Credentials{Settings: &Settings{}, Getenv: func(name string) string { return map[string]string{"NETRC": path, "HOME": t.TempDir()}[name] }}
+		for range 2 {
+			if err := c.Authorize(t.Context(), r); (err != nil) != want {
+				t.Errorf("%s: %v", path, err)
+			}
+		}
+	}
+}
+
 // TestKeptWrong: a file with tokens that is not as login writes it is told, and nothing of it is shown or lost.
 func TestKeptWrong(t *testing.T) {
 	for text, want := range map[string]string{
@@ -94,9 +107,10 @@ func TestKeptWrong(t *testing.T) {
 		`{"credentials": {"b.example": {"token": 17}}}`:      "",
 		`{"credentials": ["canary"]}`:                        `"credentials" in `,
 		`["canary"]`:                                         "is no JSON object: a JSON value of another kind belongs in the place of the array",
-		`{"credentials": {"a.example": {"token": "canary"}}`: "is no JSON object: unexpected end",
-		`null`: "is no JSON object",
-		`{}`:   "",
+		`{"credentials": {"a.example": {"token": "canary"}}`: "line 1 is no JSON object: unexpected end",
+		"{\n  \"credentials\": }\n":                          "credentials.tfrc.json line 2 is no JSON object: invalid character '}'",
+		`null`:                                               "is no JSON object",
+		`{}`:                                                 "",
 	} {
 		c := user(t, &Settings{}, map[string]string{".terraform.d/credentials.tfrc.json": text})
 		_, err := c.Token(t.Context(), "a.example")

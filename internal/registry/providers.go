@@ -89,16 +89,18 @@ func (r *Registry) Provider(ctx context.Context, p addr.Provider, v versions.Ver
 	if err != nil {
 		return nil, missing(err)
 	}
-	where := func(text string) (*url.URL, error) { return packageURL(a.URL, text) }
+	where := func(name, text string) (*url.URL, error) { return packageURL(a.URL, name, text) }
 	out := &Package{Sum: strings.ToLower(doc.Sum), Keys: len(doc.Keys.GPG) > 0}
-	if out.URL, err = where(doc.URL); err != nil {
+	if out.URL, err = where("download_url", doc.URL); err != nil {
 		return nil, err
 	}
 	var signature []byte
 	var unsigned error
 	var both sync.WaitGroup
-	both.Go(func() { signature, unsigned = r.listed(ctx, doc.SignatureURL, where) })
-	sums, err := r.listed(ctx, doc.SumsURL, where)
+	if out.Keys || doc.SignatureURL != "" { // without keys there need not be any
+		both.Go(func() { signature, unsigned = r.listed(ctx, "shasums_signature_url", doc.SignatureURL, where) })
+	}
+	sums, err := r.listed(ctx, "shasums_url", doc.SumsURL, where)
 	both.Wait()
 	if err = cmp.Or(err, unsigned); err != nil {
 		return nil, err
@@ -127,8 +129,8 @@ func (r *Registry) Provider(ctx context.Context, p addr.Provider, v versions.Ver
 }
 
 // listed gets the list of checksums, or its signature.
-func (r *Registry) listed(ctx context.Context, text string, where func(string) (*url.URL, error)) ([]byte, error) {
-	u, err := where(text)
+func (r *Registry) listed(ctx context.Context, name, text string, where func(name, text string) (*url.URL, error)) ([]byte, error) {
+	u, err := where(name, text)
 	if err != nil {
 		return nil, err
 	}
@@ -140,11 +142,13 @@ func (r *Registry) listed(ctx context.Context, text string, where func(string) (
 }
 
 // packageURL is an address in an answer, seen from where that came from.
-func packageURL(from *url.URL, text string) (*url.URL, error) {
+func packageURL(from *url.URL, name, text string) (*url.URL, error) {
 	u, err := from.Parse(text)
 	switch {
-	case err != nil || text == "":
-		return nil, fmt.Errorf("%s names an address that cannot be read", download.Show(from))
+	case text == "":
+		return nil, fmt.Errorf("the answer of %s has no address %q, which is needed: whoever runs that server has to mend it", download.Show(from), name)
+	case err != nil:
+		return nil, fmt.Errorf("the answer of %s has an address %q that cannot be read", download.Show(from), name)
 	case u.Scheme != "https" && u.Scheme != from.Scheme:
 		return nil, fmt.Errorf("%s names the address %s, which is not protected by TLS as the registry is", download.Show(from), download.Show(u))
 	}
