@@ -216,8 +216,8 @@ type Suite struct {
 	Options func() frame.Options
 	// Logged gives what was logged since it was last asked.
 	Logged func() string
-	// Documents are what a run leaves at rest and shows, for canaries to be looked for.
-	Documents func(r *Run) []Document
+	// Documents are what a run leaves at rest and shows, for canaries to be looked for, with what it says.
+	Documents func(r *Run, said []diag.Diagnostic) []Document
 	// Keep keeps a state that is to stay, or could not be destroyed, and says where: in the file where it is already, if
 	// there is one. Forget removes it.
 	Keep   func(k Kept) (file string, err error)

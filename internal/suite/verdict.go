@@ -41,7 +41,7 @@ func (v *verdict) judge(l look, leases *leaseLog, bag *diag.Bag) {
 		}
 		bag.Take(&said)
 	}
-	v.x.suite.leaks(v.run, l, names, bag)
+	v.leaks(l, names, bag)
 }
 
 // asserted are the names that assertions may use beside the declarations of the module.

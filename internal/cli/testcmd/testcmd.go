@@ -173,7 +173,9 @@ func prepare(ctx context.Context, p *project.Project, f *flags) (*suite.Suite, b
 		Files: files, Root: p.Tree, Given: given, Engine: p.Engine, Now: p.Call.Now, Sources: p.Call.Sources,
 		Cleanup: p.Call.Stops.Abandon, Load: tests.LoadModule, Compile: tests.Compile, Options: tests.FrameOptions,
 		Begin: tests.Begin, Keep: tests.Keep, Forget: tests.Forget, Open: tests.Open, AtOnce: f.atOnce, Logged: log.take,
-		Documents: func(r *suite.Run) []suite.Document { return testview.Documents(r, options(p, f)) },
+		Documents: func(r *suite.Run, said []diag.Diagnostic) []suite.Document {
+			return testview.Documents(r, said, options(p, f))
+		},
 	}, true
 }
 

@@ -3,13 +3,14 @@ package testview
 import (
 	"bytes"
 
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/suite"
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
 // Documents are what a run leaves at rest, and what is shown of it: its plan and its state as programs get them, the state as
 // it is stored, and what people see.
-func Documents(r *suite.Run, o Options) []suite.Document {
+func Documents(r *suite.Run, said []diag.Diagnostic, o Options) []suite.Document {
 	var out []suite.Document
 	add := func(name string, text []byte, err error) {
 		if err == nil {
@@ -31,7 +32,7 @@ func Documents(r *suite.Run, o Options) []suite.Document {
 		h.Plan(r.Planned, view.PlanOptions{Applying: true, Schemas: o.Schemas})
 		h.Finish()
 	}
-	for _, d := range r.Diags {
+	for _, d := range said {
 		shown.WriteString(view.DiagnosticText(d, o.Options))
 	}
 	add("what is shown", shown.Bytes(), nil)
