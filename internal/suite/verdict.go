@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/config/testfile"
@@ -50,14 +51,42 @@ var asserted = []string{"run", "output", "lease"}
 // sound reports whether what a run asserts can be evaluated at all: nothing is made for one that cannot.
 func sound(r *Run, p *program.Program, bag *diag.Bag) bool {
 	ok := true
+	look := func(e hcl.Expression) {
+		_, good := p.Root().Expression(e, program.AllowedRefs{Names: asserted}, "", bag)
+		ok = leased(e, p, bag) && good && ok
+	}
 	for _, a := range r.Asserts {
-		_, test := p.Root().Expression(a.Condition, program.AllowedRefs{Names: asserted}, "", bag)
-		_, message := p.Root().Expression(a.Message, program.AllowedRefs{Names: asserted}, "", bag)
-		ok = ok && test && message
+		look(a.Condition)
+		look(a.Message)
 	}
 	for _, c := range r.NoLeak {
-		_, good := p.Root().Expression(c.Expr, program.AllowedRefs{Names: asserted}, "", bag)
-		ok = ok && good
+		look(c.Expr)
+	}
+	return ok
+}
+
+// leased refuses what an expression says of leases of ephemeral resources that the module does not declare.
+func leased(e hcl.Expression, p *program.Program, bag *diag.Bag) bool {
+	ok := true
+	for _, t := range e.Variables() {
+		var names []string
+		for _, step := range t[1:min(len(t), 4)] {
+			if a, is := step.(hcl.TraverseAttr); is {
+				names = append(names, a.Name)
+			}
+		}
+		if t.RootName() != "lease" || len(names) < 3 || names[0] != addr.Ephemeral.Block() {
+			continue
+		}
+		r := addr.Resource{Mode: addr.Ephemeral, Type: names[1], Name: names[2]}
+		if _, is := p.Resource(r); !is {
+			ok = false
+			var declared []string
+			for name := range p.Root().Unit.Module.Resources {
+				declared = append(declared, name.In(addr.Module{}).String())
+			}
+			bag.Add(diag.Errorf("Reference to undeclared resource", "The module under test declares no %s, the lease of which this is about.%s", r, diag.DidYouMean(r.String(), declared)).At(t[:4].SourceRange()))
+		}
 	}
 	return ok
 }
