@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -207,8 +208,11 @@ func foreignOperator(d *hcl.Diagnostic, text []byte) {
 		return // a word between arguments and blocks is a name
 	}
 	word := string(d.Subject.SliceBytes(text))
-	if negated.Match(text[:d.Subject.Start.Byte]) {
-		word = "not"
+	before := bytes.TrimRight(text[:d.Subject.Start.Byte], " \t")
+	if rest, is := bytes.CutSuffix(before, []byte("not")); is && len(before) < d.Subject.Start.Byte {
+		if last, _ := utf8.DecodeLastRune(rest); !unicode.IsLetter(last) && !unicode.IsDigit(last) && !strings.ContainsRune("_-.", last) {
+			word = "not"
+		}
 	}
 	if strings.Contains(d.Summary, "'for'") && !strings.HasPrefix(d.Detail, "Extra characters") {
 		return // where "in" is what it should be
@@ -217,9 +221,6 @@ func foreignOperator(d *hcl.Diagnostic, text []byte) {
 		d.Detail = fmt.Sprintf("There is no operator %q in this language. Write %s.", word, here)
 	}
 }
-
-// negated is text that ends with the word that other languages negate with.
-var negated = regexp.MustCompile(`(^|[^\w.-])not[ \t]+$`)
 
 // openHeredoc says of a heredoc that nothing closes where it begins: the parser gets to the end of the file.
 func openHeredoc(d *hcl.Diagnostic, name string, text []byte) {
