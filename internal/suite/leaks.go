@@ -21,9 +21,8 @@ type canary struct {
 	texts []string
 }
 
-// leaks looks for the canaries of a run, in what is seen as names say, and in what it will have said.
-func (v *verdict) leaks(l look, names map[string]cty.Value, bag *diag.Bag) {
-	s, r := v.x.suite, v.run
+// leaks looks for the canaries of a run, in what is seen as names say, and in what it said.
+func (s *Suite) leaks(r *Run, l look, names map[string]cty.Value, said []diag.Diagnostic, bag *diag.Bag) {
 	var all []*canary
 	for _, c := range r.NoLeak {
 		if found, ok := s.canary(c, l, names, bag); ok {
@@ -34,7 +33,6 @@ func (v *verdict) leaks(l look, names map[string]cty.Value, bag *diag.Bag) {
 		return
 	}
 	r.Log = s.Logged()
-	said := slices.DeleteFunc(bag.List(), func(d diag.Diagnostic) bool { return v.expects(d) != "" })
 	for _, d := range s.Documents(r, said) {
 		for _, c := range all {
 			if slices.ContainsFunc(c.texts, func(text string) bool { return secret.Holds(d.Text, text) }) {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/config/testfile"
@@ -42,7 +41,8 @@ func (v *verdict) judge(l look, leases *leaseLog, bag *diag.Bag) {
 		}
 		bag.Take(&said)
 	}
-	v.leaks(l, names, bag)
+	said := slices.DeleteFunc(bag.List(), func(d diag.Diagnostic) bool { return v.expects(d) != "" })
+	v.x.suite.leaks(v.run, l, names, said, bag)
 }
 
 // asserted are the names that assertions may use beside the declarations of the module.
@@ -51,42 +51,31 @@ var asserted = []string{"run", "output", "lease"}
 // sound reports whether what a run asserts can be evaluated at all: nothing is made for one that cannot.
 func sound(r *Run, p *program.Program, bag *diag.Bag) bool {
 	ok := true
-	look := func(e hcl.Expression) {
-		_, good := p.Root().Expression(e, program.AllowedRefs{Names: asserted}, "", bag)
-		ok = leased(e, p, bag) && good && ok
-	}
 	for _, a := range r.Asserts {
-		look(a.Condition)
-		look(a.Message)
+		_, test := p.Root().Expression(a.Condition, program.AllowedRefs{Names: asserted}, "", bag)
+		_, message := p.Root().Expression(a.Message, program.AllowedRefs{Names: asserted}, "", bag)
+		ok = test && message && ok && leased(testfile.LeasesOf(a.Condition), p, bag) && leased(testfile.LeasesOf(a.Message), p, bag)
 	}
 	for _, c := range r.NoLeak {
-		look(c.Expr)
+		_, good := p.Root().Expression(c.Expr, program.AllowedRefs{Names: asserted}, "", bag)
+		ok = good && ok
 	}
 	return ok
 }
 
-// leased refuses what an expression says of leases of ephemeral resources that the module does not declare.
-func leased(e hcl.Expression, p *program.Program, bag *diag.Bag) bool {
+// leased refuses references to leases of ephemeral resources that the module under test does not declare.
+func leased(list []testfile.Lease, p *program.Program, bag *diag.Bag) bool {
 	ok := true
-	for _, t := range e.Variables() {
-		var names []string
-		for _, step := range t[1:min(len(t), 4)] {
-			if a, is := step.(hcl.TraverseAttr); is {
-				names = append(names, a.Name)
-			}
-		}
-		if t.RootName() != "lease" || len(names) < 3 || names[0] != addr.Ephemeral.Block() {
+	for _, l := range list {
+		if _, is := p.Resource(l.Resource); is {
 			continue
 		}
-		r := addr.Resource{Mode: addr.Ephemeral, Type: names[1], Name: names[2]}
-		if _, is := p.Resource(r); !is {
-			ok = false
-			var declared []string
-			for name := range p.Root().Unit.Module.Resources {
-				declared = append(declared, name.In(addr.Module{}).String())
-			}
-			bag.Add(diag.Errorf("Reference to undeclared resource", "The module under test declares no %s, the lease of which this is about.%s", r, diag.DidYouMean(r.String(), declared)).At(t[:4].SourceRange()))
+		ok = false
+		var declared []string
+		for name := range p.Root().Unit.Module.Resources {
+			declared = append(declared, name.In(addr.Module{}).String())
 		}
+		bag.Add(diag.Errorf("Reference to undeclared resource", "The module under test declares no %s, the lease of which this is about.%s", l.Resource, diag.DidYouMean(l.Resource.String(), declared)).At(l.Range))
 	}
 	return ok
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/zclconf/go-cty/cty"
@@ -115,6 +116,27 @@ func OutputsOf(es ...hcl.Expression) (out []Output) {
 
 // ProviderOutputs are those that the settings of a provider refer to.
 func ProviderOutputs(p *config.Provider) []Output { return OutputsOf(settings(p)...) }
+
+// Lease is a reference to what a run knows of the leases of an ephemeral resource.
+type Lease struct {
+	Resource addr.Resource
+	Range    diag.Range
+}
+
+// LeasesOf are those that an expression refers to.
+func LeasesOf(e hcl.Expression) (out []Lease) {
+	for _, t := range e.Variables() {
+		if len(t) < 4 || t.RootName() != "lease" {
+			continue
+		}
+		mode, _ := t[1].(hcl.TraverseAttr)
+		kind, _ := t[2].(hcl.TraverseAttr)
+		if name, ok := t[3].(hcl.TraverseAttr); ok && mode.Name == addr.Ephemeral.Block() {
+			out = append(out, Lease{addr.Resource{Mode: addr.Ephemeral, Type: kind.Name, Name: name.Name}, t[:4].SourceRange()})
+		}
+	}
+	return out
+}
 
 // Wanted are the variables that the expressions of a file refer to, as its variable blocks have them: those that it does
 // not declare take anything.
