@@ -37,7 +37,7 @@ func newAge(s store.Settings) (Provider, error) {
 	for i, text := range s.List("recipients") {
 		r, err := ageRecipient(text)
 		if err != nil {
-			return nil, s.Bad("recipients", `element %d of "recipients" is neither an age recipient nor an ssh key: %w`, i, err)
+			return nil, s.Bad("recipients", `element %d of "recipients" cannot be used: %w`, i, err)
 		}
 		p.recipients = append(p.recipients, r)
 	}
@@ -65,11 +65,17 @@ func newAge(s store.Settings) (Provider, error) {
 	return p, nil
 }
 
+// ageRecipient reads a recipient. Errors have no part of what does not begin as one: it may be an identity.
 func ageRecipient(text string) (age.Recipient, error) {
-	if strings.HasPrefix(text, "ssh-") {
+	switch {
+	case strings.HasPrefix(text, "ssh-"):
 		return agessh.ParseRecipient(text)
+	case strings.HasPrefix(text, "age1"):
+		return age.ParseX25519Recipient(text)
+	case strings.HasPrefix(text, "AGE-SECRET-KEY-") || strings.Contains(text, "-----BEGIN"):
+		return nil, errors.New("it is an identity, which decrypts and is to be kept secret; what is needed is the public key that belongs to it")
 	}
-	return age.ParseX25519Recipient(text)
+	return nil, errors.New("it is neither a recipient of age (age1...) nor a public ssh key of the type ssh-ed25519 or ssh-rsa")
 }
 
 // identify takes the identities in a text: lines of age, or one ssh key. Errors have no part of it.

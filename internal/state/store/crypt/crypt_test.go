@@ -3,7 +3,10 @@ package crypt
 import (
 	"bytes"
 	"context"
+	"crypto"
 	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/rsa"
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
@@ -417,19 +420,27 @@ func TestAge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	public, private, err := ed25519.GenerateKey(nil)
+	_, ed, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sshPublic, err := ssh.NewPublicKey(public)
+	long, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)
 	}
-	block, err := ssh.MarshalPrivateKey(private, "")
-	if err != nil {
-		t.Fatal(err)
+	to, identities := []cty.Value{cty.StringVal(a.Recipient().String())}, []string{a.String()}
+	for _, key := range []crypto.Signer{ed, long} {
+		public, err := ssh.NewPublicKey(key.Public())
+		if err != nil {
+			t.Fatal(err)
+		}
+		block, err := ssh.MarshalPrivateKey(key, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		to, identities = append(to, cty.StringVal(string(ssh.MarshalAuthorizedKey(public)))), append(identities, string(pem.EncodeToMemory(block)))
 	}
-	recipients := cty.ListVal([]cty.Value{cty.StringVal(a.Recipient().String()), cty.StringVal(string(ssh.MarshalAuthorizedKey(sshPublic)))})
+	recipients := cty.ListVal(to)
 	at := func(identity string) *Target {
 		set := map[string]cty.Value{"recipients": recipients}
 		if identity != "" {
@@ -441,7 +452,7 @@ func TestAge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, identity := range []string{a.String(), string(pem.EncodeToMemory(block))} {
+	for _, identity := range identities {
 		if plain, outdated, err := at(identity).Open(t.Context(), data); err != nil || string(plain) != plainState || outdated {
 			t.Error(string(plain), outdated, err)
 		}
@@ -453,6 +464,27 @@ func TestAge(t *testing.T) {
 	for identity, said := range map[string]string{other.String(): "none of the identities", "": "reading takes one"} {
 		if _, _, err := at(identity).Open(t.Context(), data); err == nil || !strings.Contains(err.Error(), said) {
 			t.Error(err)
+		}
+	}
+}
+
+// TestAgeRecipient: what is no recipient may be a secret, and is not in the message.
+func TestAgeRecipient(t *testing.T) {
+	identity, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, said := range map[string]string{
+		identity.String(): "it is an identity",
+		"-----BEGIN OPENSSH PRIVATE KEY-----\ncanary\n": "it is an identity",
+		"canary":                "neither a recipient of age",
+		"ecdsa-sha2-nistp256 A": "of the type ssh-ed25519 or ssh-rsa",
+		"age1abc":               "malformed recipient",
+		"ssh-rsa AAAA":          "malformed SSH recipient",
+	} {
+		_, err := making(t, "age", map[string]cty.Value{"recipients": cty.ListVal([]cty.Value{cty.StringVal(text)})})
+		if err == nil || !strings.Contains(err.Error(), said) || strings.Contains(err.Error(), "canary") || strings.Contains(err.Error(), identity.String()) {
+			t.Errorf("%.12s: %v", text, err)
 		}
 	}
 }
