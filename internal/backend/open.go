@@ -50,6 +50,11 @@ func (d *Directory) Open(ctx context.Context, f Files) (*Opened, bool) {
 	return o, true
 }
 
+// OpenFile opens a state file that belongs to no workspace here. What goes there is as encrypted as the states of the directory.
+func (d *Directory) OpenFile(path, backup string) (store.Store, bool) {
+	return d.sealed(store.NewLocal(store.LocalOptions{Dir: d.Env.Dir, FS: d.Env.FS, Path: path, Backup: backup}))
+}
+
 // OpenDeclared opens the store that the backend block says, without a look at what was used before.
 func (d *Directory) OpenDeclared(ctx context.Context) (store.Store, bool) {
 	s, ok := d.declared()

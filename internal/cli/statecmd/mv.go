@@ -83,9 +83,11 @@ func moveInto(ctx context.Context, c *base.Call, f *mvFlags, from, to addr.Targe
 		c.Bag.Add(noState())
 		return c.UI.Fail()
 	}
-	file := store.NewLocal(store.LocalOptions{Dir: p.Dir, FS: c.FS(), Path: c.Path(out), Backup: c.Path(f.backupOut)})
 	req := p.LockRequest("state-mv")
-	req.Store, req.Name = file, store.Default
+	req.Name = store.Default
+	if req.Store, ok = p.States().OpenFile(c.Path(out), c.Path(f.backupOut)); !ok {
+		return c.UI.Fail()
+	}
 	target, ok := workspace.Lock(ctx, project.Workspaces(c), req)
 	if !ok {
 		return c.UI.Fail()
