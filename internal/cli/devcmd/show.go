@@ -118,7 +118,7 @@ func runShow(ctx context.Context, c *base.Call, f *showFlags) int {
 		p.Bag.Add(diag.Errorf("Failed to read the given file as a state or plan file", "%s is neither: a state is a JSON object, a saved plan a zip archive.", path))
 		return p.UI.Fail()
 	}
-	s, ok := p.OpenState(ctx, data)
+	s, ok := p.OpenState(ctx, data, "The file is "+path+".")
 	if !ok {
 		return p.UI.Fail()
 	}

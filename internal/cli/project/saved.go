@@ -54,8 +54,18 @@ func (p *Project) OpenPlan(ctx context.Context, name string, data []byte) (*file
 	return file.Read(name, data, p.PlanKey.Read(), p.Bag)
 }
 
-// OpenState reads a state from a file, which may be encrypted.
-func (p *Project) OpenState(ctx context.Context, data []byte) (*state.Snapshot, bool) {
+// OpenState reads a state from a file, which may be encrypted. which is a sentence for messages that says what file that is.
+func (p *Project) OpenState(ctx context.Context, data []byte, which string) (*state.Snapshot, bool) {
+	var said diag.Bag
+	s, ok := p.openState(ctx, data, &said)
+	for _, d := range said.List() {
+		d.Detail += " " + which
+		p.Bag.Add(d)
+	}
+	return s, ok
+}
+
+func (p *Project) openState(ctx context.Context, data []byte, bag *diag.Bag) (*state.Snapshot, bool) {
 	if crypt.Sealed(data) {
 		e, ok := p.States().Encryption()
 		if !ok {
@@ -63,11 +73,11 @@ func (p *Project) OpenState(ctx context.Context, data []byte) (*state.Snapshot, 
 		}
 		var err error
 		if data, _, err = e.State.Open(ctx, data); err != nil {
-			p.Bag.Add(workspace.Problem(err, diag.Errorf("Failed to load state", "%s.", err)))
+			bag.Add(workspace.Problem(err, diag.Errorf("Failed to load state", "%s.", err)))
 			return nil, false
 		}
 	}
-	return state.Read(data, p.Bag)
+	return state.Read(data, bag)
 }
 
 // LoadSaved takes configuration and variables from a saved plan. Its files lie where they were when

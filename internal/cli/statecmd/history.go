@@ -73,7 +73,7 @@ func (t past) former(ctx context.Context, serial uint64) (*state.Snapshot, bool)
 		t.p.Bag.Add(diag.Errorf("No state with that serial", "No state with the serial %d is kept. To see those that are, run: lethe state history", serial))
 		return nil, false
 	}
-	return t.p.OpenState(ctx, data)
+	return t.p.OpenState(ctx, data, fmt.Sprintf("The state is the former one with the serial %d.", serial))
 }
 
 // History is `state history`.

@@ -64,9 +64,11 @@ func change(ctx context.Context, c *base.Call, o *project.Options, operation str
 // ReadFile reads a state from a file, or from standard input if its name is "-". It may be encrypted.
 func ReadFile(ctx context.Context, p *project.Project, name string) (*state.Snapshot, bool) {
 	c := p.Call
+	which := "The file is " + name + "."
 	var data []byte
 	var err error
 	if name == "-" {
+		which = "The state is that of standard input."
 		data, err = io.ReadAll(c.Stdin)
 	} else {
 		data, err = os.ReadFile(c.Path(name))
@@ -75,5 +77,5 @@ func ReadFile(ctx context.Context, p *project.Project, name string) (*state.Snap
 		c.Bag.Add(diag.Errorf("Error reading source state", "%s.", err))
 		return nil, false
 	}
-	return p.OpenState(ctx, data)
+	return p.OpenState(ctx, data, which)
 }
