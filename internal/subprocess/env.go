@@ -19,14 +19,17 @@ func Getenv(env []string, name string) string {
 // PlanKey is the variable with the key that saved plans are sealed with.
 const PlanKey = "LETHE_PLAN_KEY"
 
+// keys are variables with keys that are for nobody but us: of saved plans, and of states and plans that are encrypted.
+var keys = []string{PlanKey, "TF_ENCRYPTION", "AGE_IDENTITY"}
+
 // Environ is the part of an environment that a program gets: what is withheld are the values of
 // variables (TF_VAR_*) and arguments of commands (TF_CLI_ARGS*), among which there may be secrets,
-// the key of saved plans, and what else the caller says.
+// our keys, and what else the caller says.
 func Environ(env []string, withheld func(name string) bool) []string {
 	out := make([]string, 0, len(env)+8)
 	for _, e := range env {
 		name, _, _ := strings.Cut(e, "=")
-		if !strings.HasPrefix(name, "TF_VAR_") && !strings.HasPrefix(name, "TF_CLI_ARGS") && name != PlanKey && (withheld == nil || !withheld(name)) {
+		if !strings.HasPrefix(name, "TF_VAR_") && !strings.HasPrefix(name, "TF_CLI_ARGS") && !slices.Contains(keys, name) && (withheld == nil || !withheld(name)) {
 			out = append(out, e)
 		}
 	}
