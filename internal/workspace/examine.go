@@ -78,7 +78,7 @@ func Examine(ctx context.Context, env *Env, st store.Store, name string) (*Exami
 		x.State.read(data)
 	}
 	x.Twice = twice(x.State.Snapshot)
-	x.Copies = copies(ctx, env, st, name)
+	x.Copies = copies(ctx, env, st, name, x.State.Snapshot)
 	x.Journal = examineJournal(env, st, name, x.State.Snapshot)
 	if x.Stored, err = storedJournals(ctx, st, name, x.State.Snapshot, x.Journal.run()); err != nil {
 		env.Bag.Add(diag.Errorf("Failed to read the journal", "%s.", err))
@@ -117,8 +117,8 @@ func opened(ctx context.Context, st store.Store, data []byte) ([]byte, error) {
 	return data, nil
 }
 
-// copies are the backup and the former states that there are, each text once.
-func copies(ctx context.Context, env *Env, st store.Store, name string) []Copy {
+// copies are the backup and the former states that there are, each text once. now is the present one; nil: it cannot be read.
+func copies(ctx context.Context, env *Env, st store.Store, name string, now *state.Snapshot) []Copy {
 	var out []Copy
 	add := func(c Copy, data []byte, err error) {
 		if err == nil {
@@ -140,10 +140,13 @@ func copies(ctx context.Context, env *Env, st store.Store, name string) []Copy {
 	}
 	if h, ok := store.As[store.Historian](st); ok {
 		past, _ := h.History(ctx, name) // what cannot be listed helps no one
-		for _, p := range past {
+		for n, p := range past {
+			if n == 0 && now != nil && p.Serial == now.Serial {
+				continue // it is no copy of itself
+			}
 			data, err := h.Former(ctx, name, p.Serial)
 			if data == nil && err == nil {
-				continue // the present one
+				continue // it is not kept any more
 			}
 			add(Copy{Where: fmt.Sprintf("the former state with the serial %d", p.Serial), Time: p.Time}, data, err)
 		}

@@ -356,6 +356,9 @@ func TestRowsRepaired(t *testing.T) {
 	check(t, err)
 	u := newDirectory(t, ours, rowsPlace(port, "repaired"))
 	u.run(0, "apply", "-auto-approve", "-var", "v=1")
+	if out := u.run(0, "state", "check"); strings.Contains(out, "Backup") {
+		t.Errorf("the state is a backup of itself:\n%s", out)
+	}
 	for _, harm := range []string{
 		`DELETE FROM repaired.states_objects WHERE until IS NULL`,
 		`UPDATE repaired.states_objects SET attributes = '{"id":"another"}' WHERE until IS NULL`,
