@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/lethe-iac/lethe/internal/download"
 	"github.com/lethe-iac/lethe/internal/registry"
 	"golang.org/x/oauth2"
 )
@@ -69,7 +70,7 @@ func (c Client) ByCode(ctx context.Context, show func(address string)) (string, 
 			return "", fmt.Errorf("the login server refused: %s", refused)
 		}
 	case <-ctx.Done():
-		return "", context.Cause(ctx)
+		return "", download.Cause(ctx)
 	}
 }
 
@@ -77,8 +78,12 @@ func (c Client) ByCode(ctx context.Context, show func(address string)) (string, 
 func answer(state string, answers chan<- url.Values) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
-		if r.URL.Path != "/login" || subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(state)) != 1 {
+		if r.URL.Path != "/login" {
 			http.NotFound(w, r)
+			return
+		}
+		if subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(state)) != 1 {
+			http.Error(w, "This page does not belong to the login that Lethe waits for, and was ignored. Use the address that the terminal shows.", http.StatusBadRequest)
 			return
 		}
 		text := "Lethe has what it needs from the login server. Close this page and go back to the terminal.\n"
@@ -108,13 +113,16 @@ func listen(ports [2]int) (net.Listener, error) {
 // code of the error is passed on.
 func token(t *oauth2.Token, err error) (string, error) {
 	var refused *oauth2.RetrieveError
+	var unreached *url.Error
 	switch {
 	case errors.As(err, &refused) && refused.ErrorCode != "":
 		return "", fmt.Errorf("the login server refused: %s", refused.ErrorCode)
 	case errors.As(err, &refused):
 		return "", fmt.Errorf("the login server answered %s", refused.Response.Status)
+	case errors.As(err, &unreached):
+		return "", fmt.Errorf("the login server could not be reached: %w", unreached.Err)
 	case err != nil:
-		return "", errors.New("the login server gave no token")
+		return "", errors.New("the answer of the login server has no token")
 	}
 	return t.AccessToken, nil
 }

@@ -1,9 +1,11 @@
 package login
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/lethe-iac/lethe/internal/registry"
@@ -30,5 +32,36 @@ func TestNoCode(t *testing.T) {
 		if err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %q", said, err, want)
 		}
+	}
+}
+
+// TestInterrupted: a user who stops waiting is not told of contexts.
+func TestInterrupted(t *testing.T) {
+	at, _ := url.Parse("https://login.example.com")
+	c := Client{Login: &registry.Login{Authz: at, Token: at, Ports: [2]int{20000, 40000}}}
+	ctx, stop := context.WithCancel(t.Context())
+	if _, err := c.ByCode(ctx, func(string) { stop() }); err == nil || err.Error() != "it was interrupted" {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestForged: a page with another state is refused in words for whoever sees it, and the login goes on.
+func TestForged(t *testing.T) {
+	answers := make(chan url.Values, 1)
+	w := httptest.NewRecorder()
+	answer("right", answers).ServeHTTP(w, httptest.NewRequest("GET", "/login?code=canary&state=forged", nil))
+	if w.Code != http.StatusBadRequest || !strings.HasPrefix(w.Body.String(), "This page does not belong to the login that Lethe waits for") || len(answers) != 0 {
+		t.Errorf("%d %q, %d answers", w.Code, w.Body, len(answers))
+	}
+}
+
+// TestUnreached: why there was nobody to give a token is told.
+func TestUnreached(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	at, _ := url.Parse(server.URL)
+	_, err := Client{Login: &registry.Login{Authz: at, Token: at}}.ByPassword(t.Context(), "you", "canary")
+	if err == nil || !strings.HasPrefix(err.Error(), "the login server could not be reached: dial tcp ") || strings.Contains(err.Error(), "canary") {
+		t.Errorf("%v", err)
 	}
 }
