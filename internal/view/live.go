@@ -202,7 +202,7 @@ func (l *live) held(ops []*op, now time.Time) string {
 	return text
 }
 
-// progress is "2 failed · 37/120 done · 8 running · 73 waiting · about 1m20s left · 60 wait for aws_vpc.main (2m13s)": what
+// progress is "2 failed · 37/120 done · about 1m20s left · 8 running · 73 waiting · 60 wait for aws_vpc.main (2m13s)": what
 // may not be cut off comes first.
 func (l *live) progress(ops []*op, now time.Time) string {
 	running := len(ops)
@@ -212,13 +212,15 @@ func (l *live) progress(ops []*op, now time.Time) string {
 	}
 	if l.total > 0 {
 		parts = append(parts, fmt.Sprintf("%d/%d done", l.done, l.total))
-	}
-	parts = append(parts, fmt.Sprintf("%d running", running))
-	switch waiting := max(l.total-l.done-l.failed-running, 0); {
-	case l.total > 0:
-		parts = append(parts, fmt.Sprintf("%d waiting", waiting))
 		if left := l.left(now); left > 0 {
 			parts = append(parts, fmt.Sprintf("about %s left", seconds(left)))
+		}
+	}
+	parts = append(parts, fmt.Sprintf("%d running", running))
+	switch {
+	case l.total > 0:
+		if waiting := l.total - l.done - l.failed - running; waiting > 0 {
+			parts = append(parts, fmt.Sprintf("%d waiting", waiting))
 		}
 		if held := l.held(ops, now); held != "" {
 			parts = append(parts, held)

@@ -122,7 +122,8 @@ func TestProgress(t *testing.T) {
 		"3 running":                          {},
 		"3 running · 7 refreshed":            {refreshed: 7},
 		"2/40 done · 3 running · 35 waiting": {total: 40, done: 2, began: start},
-		"10/40 done · 3 running · 27 waiting · about 30s left":    {total: 40, done: 10, began: start},
+		"10/40 done · about 30s left · 3 running · 27 waiting":    {total: 40, done: 10, began: start},
+		"10/13 done · about 3s left · 3 running":                  {total: 13, done: 10, began: start},
 		"1 failed · 10/40 done · 3 running · 26 waiting":          {total: 40, done: 10, failed: 1, began: start},
 		"0/4 done · 3 running · 1 waiting · 1 wait for a.c (10s)": {total: 4, queue: held, began: start},
 	} {
