@@ -122,8 +122,12 @@ func (l *live) draw(r *running, now time.Time) {
 	l.most = maxRows
 	if l.o.Resized != nil {
 		if columns, lines := l.o.Resized(); columns > 0 && lines > 0 {
-			l.width, l.most = max(columns, minWidth), min(max(lines-2, 1), maxRows) // beside the last row and the cursor
+			l.width, l.most = columns, min(max(lines-2, 1), maxRows) // beside the last row and the cursor
 		}
+	}
+	if l.width < minWidth { // it was made narrower, and may be made wider again
+		l.flush(nil)
+		return
 	}
 	l.flush(append(l.loading(r.transfers(), now), l.rows(r.list(), now)...))
 }

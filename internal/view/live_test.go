@@ -220,6 +220,12 @@ func TestBlockFitsResized(t *testing.T) {
 	if len(rows) != 4 || columns(rows[0]) != 49 || rows[2] != "  … and 6 more" {
 		t.Errorf("drawn for another terminal: %q", rows)
 	}
+	w = minWidth - 1
+	v.live.drawn = time.Time{}
+	v.live.draw(&v.ops, time.Unix(9, 0))
+	if got := s.String(); strings.Contains(got, "  a.b0") {
+		t.Errorf("drawn where it does not fit: %q", got)
+	}
 }
 
 // TestClockRuns lets the real clock beat: the goroutine ends with the view.
