@@ -165,7 +165,7 @@ func Host(name string) (string, error) {
 	bare, port, _ := strings.Cut(name, ":")
 	ascii, err := idna.Lookup.ToASCII(bare)
 	if err != nil || ascii == "" {
-		return "", fmt.Errorf("%q is no name of a host", name)
+		return "", fmt.Errorf("%q is not a valid host name", name)
 	}
 	if port != "" && port != "443" {
 		ascii += ":" + port

@@ -185,7 +185,7 @@ func (u *unpacking) tar(r io.Reader) error {
 		case err == io.EOF:
 			return nil
 		case err != nil && !errors.Is(err, tar.ErrInsecurePath):
-			return fmt.Errorf("this is no archive that can be read (zip; tar, also compressed with gzip or bzip2): %w", err)
+			return fmt.Errorf("this is not an archive that can be read (zip; tar, also compressed with gzip or bzip2): %w", err)
 		}
 		if h.Typeflag == tar.TypeXGlobalHeader {
 			continue // what `git archive` says of the commit

@@ -124,7 +124,7 @@ func (d *Directory) unread(said *config.Encryption, tree *config.Tree) {
 	for _, name := range slices.Sorted(maps.Keys(said.Remote)) {
 		is := key.ReplaceAllString(remoteName(name), "")
 		if at := said.Remote[name].Range; name != "" && !read[is] && at.Filename != config.EncryptionVariable {
-			d.Env.Bag.Add(diag.Warningf("Encryption not in use", "The configuration has no data source \"terraform_remote_state\" that this block could be about: there is none of the name %q.%s", name, diag.DidYouMean(is, slices.Sorted(maps.Keys(read)))).At(at))
+			d.Env.Bag.Add(diag.Warningf("Encryption not in use", "This block is for the data source \"terraform_remote_state\" %q, which the configuration does not declare.%s", name, diag.DidYouMean(is, slices.Sorted(maps.Keys(read)))).At(at))
 		}
 	}
 }
@@ -236,7 +236,7 @@ func (b *encryptionBuilder) source(ref config.EncryptionRef) *crypt.Source {
 	name := "key_provider." + ref.Type + "." + ref.Name
 	if s, ok := b.sources[name]; ok {
 		if s == nil && slices.Contains(b.way, name) {
-			b.error(ref.Range, "The key provider %s takes its own keys: %s.", name, strings.Join(append(b.way, name), " ← "))
+			b.error(ref.Range, "The key provider %s cannot use its own keys: %s. Remove one \"chain\" of this circle.", name, strings.Join(append(b.way, name), " ← "))
 		}
 		return s
 	}
@@ -307,7 +307,7 @@ func evaluate[M any](b *encryptionBuilder, p *config.EncryptionPart, name, argum
 func (b *encryptionBuilder) settings(p *config.EncryptionPart, sch *crypt.Schema, name string) (store.Settings, bool) {
 	v, ok := b.static.Body(p.Body, sch, "encryption", b.d.Env.Bag)
 	if ok && !b.checking && !v.Raw.IsWhollyKnown() {
-		b.error(p.Range, "The settings of %s have to be known before anything is planned.", name)
+		b.error(p.Range, "The settings of %s must be known before anything is planned.", name)
 		ok = false
 	}
 	if !ok || b.checking {

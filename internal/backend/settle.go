@@ -98,7 +98,7 @@ func (d *Directory) leads(ctx context.Context, planned settings, st store.Store,
 func (d *Directory) adopt(s settings, written bool) {
 	var bag diag.Bag
 	if !d.remember(s, s, &bag) && written {
-		d.Env.Bag.Add(diag.Warningf("Backend not remembered", "The state was written, but which backend has it could not be: a later change of the backend block will go unnoticed. Run \"lethe init\" when the directory %s can be written.", d.Display(d.Env.Data)))
+		d.Env.Bag.Add(diag.Warningf("Backend not remembered", "The state was written, but Lethe could not note which backend has it: a later change of the backend block will go unnoticed. Make the directory %s writable, and run \"lethe init\".", d.Display(d.Env.Data)))
 	}
 }
 
@@ -128,7 +128,7 @@ func (d *Directory) filled(ctx context.Context, st store.Store) ([]string, bool)
 		holds = holds || something
 	}
 	if err != nil {
-		d.Env.Bag.Add(problem(err, "Failed to read the previous backend", "%s.\n\nWhat came from an ephemeral variable is not remembered: give it in the environment variable that the backend reads."))
+		d.Env.Bag.Add(problem(err, "Failed to read the previous backend", "%s.\n\nSettings that came from ephemeral variables are not remembered: set the environment variables that the backend reads for them."))
 	}
 	if !holds {
 		names = nil
@@ -162,7 +162,7 @@ func (d *Directory) moved(was, next settings) string {
 	name := d.Env.Selected()
 	a, b := d.place(was, from, name), d.place(next, to, name)
 	if names := was.differ(next); a == b && len(names) > 0 {
-		return fmt.Sprintf("The state was kept in %s, and other settings of it say now where it is, or how it is reached: %s.", a, strings.Join(names, ", "))
+		return fmt.Sprintf("The state was kept in %s, and these settings, which say where it is or how it is reached, have changed: %s.", a, strings.Join(names, ", "))
 	}
 	return fmt.Sprintf("The state was kept in %s, and is to be kept in %s.", a, b)
 }

@@ -150,7 +150,7 @@ func (d *Directory) Outputs(ctx context.Context, at, backend, workspace string, 
 	}
 	if crypt.Sealed(data) {
 		names := remoteNames(at)
-		return nil, provider.Diags{diag.Errorf("State file is encrypted", "The state of the other configuration is encrypted, and the encryption of this one says nothing of it. Add a block \"remote_state_data_sources\" with one of these, and the key provider and method that it was written with:\n\n  default {\n    method = method.aes_gcm.main\n  }\n\n  remote_state_data_source %q {\n    method = method.aes_gcm.main\n  }", names[len(names)-1])}
+		return nil, provider.Diags{diag.Errorf("State file is encrypted", "The state that this data source reads is encrypted, and the encryption block of this configuration does not say how to decrypt it. Add a block \"remote_state_data_sources\" with one of these, and the key provider and method that it was written with:\n\n  default {\n    method = method.aes_gcm.main\n  }\n\n  remote_state_data_source %q {\n    method = method.aes_gcm.main\n  }", names[len(names)-1])}
 	}
 	if data == nil {
 		return nil, provider.Diags{diag.Errorf("Unable to find remote state", "No stored state was found for the given workspace in the given backend.")}

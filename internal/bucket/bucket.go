@@ -45,7 +45,7 @@ func (a *Access) S3(u *url.URL) (*Object, error) {
 		region = own
 	}
 	if key := strings.Trim(u.Path, "/"); key == "" || !strings.Contains(key, "/") && !strings.Contains(u.Hostname(), ".s3") {
-		return nil, errors.New("it names a bucket, and no object in it")
+		return nil, errors.New("it names a bucket, but no object in it")
 	}
 	at := *u
 	at.User, at.RawQuery = nil, ""
@@ -136,7 +136,7 @@ func (a *Access) GCS(u *url.URL) (*Object, error) {
 	}
 	at, err := url.Parse(strings.TrimSuffix(server, "/") + "/storage/v1/b/" + url.PathEscape(bucket) + "/o/" + url.PathEscape(object) + "?alt=media")
 	if err != nil {
-		return nil, fmt.Errorf("STORAGE_EMULATOR_HOST is no address: %w", err)
+		return nil, fmt.Errorf("STORAGE_EMULATOR_HOST is not a valid address: %w", err)
 	}
 	if generation := u.Query().Get("generation") + u.Fragment; generation != "" {
 		at.RawQuery += "&generation=" + url.QueryEscape(generation)

@@ -134,7 +134,7 @@ func (c *Credentials) ask(ctx context.Context, host string) (string, error) {
 	}
 	var doc struct{ Token string }
 	if err := json.Unmarshal(out, &doc); err != nil {
-		return "", fmt.Errorf("the credentials helper %q answered with something that is no JSON", c.Settings.Helper[0])
+		return "", fmt.Errorf("the credentials helper %q did not answer with a JSON object", c.Settings.Helper[0])
 	}
 	if c.helped == nil {
 		c.helped = map[string]string{}
@@ -260,7 +260,7 @@ func (c *Credentials) kept(host string) (string, error) {
 			doc, _ := entry.(map[string]any)
 			token, ok := doc["token"].(string)
 			if !ok {
-				err = fmt.Errorf("what %s has for %s is not such as {\"token\": \"TOKEN\"}", c.file(), host)
+				err = fmt.Errorf("the entry in %s for %s must have the form {\"token\": \"TOKEN\"}", c.file(), host)
 			}
 			return token, err
 		}
@@ -285,18 +285,18 @@ func (c *Credentials) readFile() (doc, tokens map[string]any, err error) {
 			if wrong := (*json.SyntaxError)(nil); errors.As(err, &wrong) {
 				where += fmt.Sprintf(" line %d", 1+bytes.Count(text[:wrong.Offset], []byte("\n")))
 			}
-			return nil, nil, fmt.Errorf("%s is no JSON object: %w", where, jsontext.Plain(err))
+			return nil, nil, fmt.Errorf("%s is not a JSON object: %w", where, jsontext.Plain(err))
 		}
 	}
 	tokens, ok := doc["credentials"].(map[string]any)
 	switch {
 	case doc == nil: // null
-		return nil, nil, fmt.Errorf("%s is no JSON object", c.file())
+		return nil, nil, fmt.Errorf("%s is not a JSON object", c.file())
 	case doc["credentials"] == nil:
 		tokens = map[string]any{}
 		doc["credentials"] = tokens
 	case !ok:
-		return nil, nil, fmt.Errorf("\"credentials\" in %s is no JSON object", c.file())
+		return nil, nil, fmt.Errorf("\"credentials\" in %s is not a JSON object", c.file())
 	}
 	return doc, tokens, nil
 }

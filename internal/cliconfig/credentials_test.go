@@ -102,14 +102,14 @@ func TestNetrc(t *testing.T) {
 // TestKeptWrong: a file with tokens that is not as login writes it is told, and nothing of it is shown or lost.
 func TestKeptWrong(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"credentials": {"a.example": {"token": 17}}}`:      `has for a.example is not such as {"token": "TOKEN"}`,
-		`{"credentials": {"a.example": "canary"}}`:           `has for a.example is not such as {"token": "TOKEN"}`,
+		`{"credentials": {"a.example": {"token": 17}}}`:      `for a.example must have the form {"token": "TOKEN"}`,
+		`{"credentials": {"a.example": "canary"}}`:           `for a.example must have the form {"token": "TOKEN"}`,
 		`{"credentials": {"b.example": {"token": 17}}}`:      "",
 		`{"credentials": ["canary"]}`:                        `"credentials" in `,
-		`["canary"]`:                                         "is no JSON object: a JSON value of another kind belongs in the place of the array",
-		`{"credentials": {"a.example": {"token": "canary"}}`: "line 1 is no JSON object: unexpected end",
-		"{\n  \"credentials\": }\n":                          "credentials.tfrc.json line 2 is no JSON object: invalid character '}'",
-		`null`:                                               "is no JSON object",
+		`["canary"]`:                                         "is not a JSON object: a JSON value of another kind belongs in the place of the array",
+		`{"credentials": {"a.example": {"token": "canary"}}`: "line 1 is not a JSON object: unexpected end",
+		"{\n  \"credentials\": }\n":                          "credentials.tfrc.json line 2 is not a JSON object: invalid character '}'",
+		`null`:                                               "is not a JSON object",
 		`{}`:                                                 "",
 	} {
 		c := user(t, &Settings{}, map[string]string{".terraform.d/credentials.tfrc.json": text})
@@ -121,7 +121,7 @@ func TestKeptWrong(t *testing.T) {
 		if (want == "") != (err == nil) || !strings.Contains(said, want) || strings.Contains(said, "canary") {
 			t.Errorf("%s: %q, want %q", text, said, want)
 		}
-		if found, err := c.Forget(t.Context(), "a.example"); found != strings.Contains(want, "has for") || found && err != nil {
+		if found, err := c.Forget(t.Context(), "a.example"); found != strings.Contains(want, "the form") || found && err != nil {
 			t.Errorf("%s: forgotten: %t, %v", text, found, err)
 		}
 	}

@@ -120,10 +120,10 @@ func (s *Settings) parse(src []byte, filename string, l limits.Limits, bag *diag
 		switch seen[b.Type] = b; {
 		case before == nil:
 		case b.Type == "credentials_helper":
-			bag.Add(diag.Errorf("Invalid CLI configuration", "There is a credentials_helper block for %q already, and one program only is asked for credentials. Remove one of them.", before.Labels[0]).At(b.DefRange))
+			bag.Add(diag.Errorf("Invalid CLI configuration", "There is already a credentials_helper block, for %q, and only one program is asked for credentials. Remove one of the blocks.", before.Labels[0]).At(b.DefRange))
 			ok = false
 		case len(b.Labels) == 0:
-			bag.Add(diag.Errorf("Invalid CLI configuration", "There is a block %s already. Write all that they say into one of them.", b.Type).At(b.DefRange))
+			bag.Add(diag.Errorf("Invalid CLI configuration", "There is already a %s block. Put everything into one of them.", b.Type).At(b.DefRange))
 			ok = false
 		}
 		ok = s.block(b, bag) && ok
@@ -142,9 +142,9 @@ func nearly(rest hcl.Body, known *hcl.BodySchema, bag *diag.Bag) {
 	}
 	warn := func(name string, at hcl.Range) {
 		if slices.Contains(names, name) {
-			bag.Add(diag.Warningf("Invalid CLI configuration", "The setting %q is a block, without an equals sign, and has no effect as it is.", name).At(at))
+			bag.Add(diag.Warningf("Invalid CLI configuration", "The setting %q has no effect as it is written here: it must be a block, without an equals sign.", name).At(at))
 		} else if meant := diag.DidYouMean(name, names); meant != "" {
-			bag.Add(diag.Warningf("Invalid CLI configuration", "There is no setting %q, and it has no effect.%s", name, meant).At(at))
+			bag.Add(diag.Warningf("Invalid CLI configuration", "There is no setting named %q, so this has no effect.%s", name, meant).At(at))
 		}
 	}
 	if body, ok := rest.(*hclsyntax.Body); ok {
@@ -163,7 +163,7 @@ func nearly(rest hcl.Body, known *hcl.BodySchema, bag *diag.Bag) {
 func (s *Settings) closeTimeout(text string, a *hcl.Attribute, bag *diag.Bag) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
-		bag.Add(diag.Errorf("Invalid CLI configuration", "The setting \"close_timeout\" is how long closing one lease may take, such as \"30s\" or \"5m\", and not %q.", text).At(a.Range))
+		bag.Add(diag.Errorf("Invalid CLI configuration", "The setting \"close_timeout\" says how long closing one lease may take. It must be a duration such as \"30s\" or \"5m\", and not %q.", text).At(a.Range))
 		return
 	}
 	s.CloseTimeout = d
@@ -233,7 +233,7 @@ func (s *Settings) protocols(attrs hcl.Attributes, bag *diag.Bag) bool {
 				s.RegistryTimeout = time.Duration(*seconds) * time.Second
 			}
 		default:
-			bag.Add(diag.Errorf("Invalid CLI configuration", "A registry_protocols block takes retry_count and request_timeout_seconds, and no argument %q.", name).At(a.NameRange))
+			bag.Add(diag.Errorf("Invalid CLI configuration", "A registry_protocols block takes the arguments retry_count and request_timeout_seconds, and not %q.", name).At(a.NameRange))
 		}
 		ok = ok && good
 	}
@@ -254,7 +254,7 @@ func only(b *hcl.Block, attrs hcl.Attributes, name string, bag *diag.Bag) bool {
 	ok := true
 	for other, a := range attrs {
 		if other != name {
-			bag.Add(diag.Errorf("Invalid CLI configuration", "A %s block takes the argument %q, and no argument %q.", b.Type, name, other).At(a.NameRange))
+			bag.Add(diag.Errorf("Invalid CLI configuration", "A %s block takes the argument %q, and not %q.", b.Type, name, other).At(a.NameRange))
 			ok = false
 		}
 	}
@@ -386,7 +386,7 @@ func (s *Settings) installation(b *hcl.Block, bag *diag.Bag) bool {
 				switch {
 				case m.Type == "network_mirror":
 					if _, err := registry.MirrorURL(in.Path); err != nil {
-						bag.Add(diag.Errorf("Invalid provider installation method", "Providers cannot be found there: %s.", err).At(a.Expr.Range()))
+						bag.Add(diag.Errorf("Invalid provider installation method", "No network mirror can be at this URL: %s.", err).At(a.Expr.Range()))
 						good = false
 					}
 				case in.Path == "":
@@ -405,18 +405,18 @@ func (s *Settings) installation(b *hcl.Block, bag *diag.Bag) bool {
 		}
 		for _, pattern := range slices.Concat(in.Include, in.Exclude) {
 			if !selects(pattern) {
-				bag.Add(diag.Errorf("Invalid provider installation method", "The pattern %q selects no provider: it is an address such as \"registry.example.com/acme/net\", with \"*\" for what is to be any.", pattern).At(m.DefRange))
+				bag.Add(diag.Errorf("Invalid provider installation method", "The pattern %q selects no provider. A pattern is an address such as \"registry.example.com/acme/net\"; \"*\" in the place of a part stands for any.", pattern).At(m.DefRange))
 				ok = false
 			}
 		}
 		if name := place[m.Type]; name != "" && attrs[name] == nil {
-			bag.Add(diag.Errorf("Invalid provider installation method", "A %s block says in %s where providers are.", m.Type, name).At(m.DefRange))
+			bag.Add(diag.Errorf("Invalid provider installation method", "A %s block needs the argument %s, which says where providers are.", m.Type, name).At(m.DefRange))
 			ok = false
 		}
 		switch {
 		case m.Type != "oci_mirror":
 		case attrs["repository_template"] == nil:
-			bag.Add(diag.Errorf("Invalid provider installation method", "An oci_mirror block says in repository_template where providers are.").At(m.DefRange))
+			bag.Add(diag.Errorf("Invalid provider installation method", "An oci_mirror block needs the argument repository_template, which says where providers are.").At(m.DefRange))
 			ok = false
 		case in.Repository != nil:
 			ok = in.distinct(attrs["repository_template"], bag) && ok
@@ -448,7 +448,7 @@ func (s *Settings) overrides(a *hcl.Attribute, bag *diag.Bag) bool {
 		p, err := addr.ParseProvider(k.AsString())
 		switch {
 		case err != nil:
-			wrong(e.Key.Range(), "%q is no source address of a provider, such as \"acme/net\": %s.", k.AsString(), err)
+			wrong(e.Key.Range(), "%q is not the source address of a provider, such as \"acme/net\": %s.", k.AsString(), err)
 		case !isText(dir) || dir.AsString() == "":
 			wrong(e.Value.Range(), "The entry for %q has to be a directory with the executable of the provider.", k.AsString())
 		default:
@@ -509,7 +509,7 @@ func (s *Settings) ociAccess(b *hcl.Block, attrs hcl.Attributes, bag *diag.Bag) 
 	ok := true
 	for name, a := range attrs {
 		if texts[name] == nil {
-			bag.Add(diag.Errorf("Invalid CLI configuration", "An oci_credentials block takes %s, and no argument %q.", ways, name).At(a.NameRange))
+			bag.Add(diag.Errorf("Invalid CLI configuration", "An oci_credentials block takes the arguments %s, and not %q.", ways, name).At(a.NameRange))
 			ok = false
 			continue
 		}
@@ -530,11 +530,11 @@ func (s *Settings) ociAccess(b *hcl.Block, attrs hcl.Attributes, bag *diag.Bag) 
 		say("The label of an oci_credentials block is a host, or a host and the beginning of a repository, such as \"registry.example.com/providers\", and not %q.", name)
 	case !ok:
 	case !basic && !token && !helper, basic && token, basic && helper, token && helper:
-		say("The oci_credentials block for %q has %s: one of these.", name, ways)
+		say("The oci_credentials block for %q needs exactly one of these: %s.", name, ways)
 	case basic && (x.Username == "" || x.Password == ""):
 		say("The oci_credentials block for %q needs both username and password.", name)
 	case helper && deep:
-		say("A credential helper of Docker knows hosts, and no repositories: docker_credentials_helper stands in a block for %q.", host)
+		say("A credential helper of Docker knows hosts, and not repositories: set docker_credentials_helper in a block for the whole host, %q.", host)
 	}
 	put(&s.OCI, name, x)
 	return ok
@@ -557,13 +557,13 @@ func (s *Settings) ociDefaults(attrs hcl.Attributes, bag *diag.Bag) bool {
 			s.OCIDefaults.Files = append([]string{}, files...)
 			for _, f := range files {
 				if !exists(f) {
-					bag.Add(diag.Warningf("Invalid CLI configuration", "There is no file %q, where credentials for OCI registries are to be.", f).At(a.Expr.Range()))
+					bag.Add(diag.Warningf("Invalid CLI configuration", "The file %q, which should have credentials for OCI registries, does not exist.", f).At(a.Expr.Range()))
 				}
 			}
 		case "default_docker_credential_helper":
 			s.OCIDefaults.Helper, good = textOf(a, bag)
 		default:
-			bag.Add(diag.Errorf("Invalid CLI configuration", "An oci_default_credentials block takes discover_ambient_credentials, docker_style_config_files and default_docker_credential_helper, and no argument %q.", name).At(a.NameRange))
+			bag.Add(diag.Errorf("Invalid CLI configuration", "An oci_default_credentials block takes the arguments discover_ambient_credentials, docker_style_config_files and default_docker_credential_helper, and not %q.", name).At(a.NameRange))
 		}
 		ok = ok && good
 	}

@@ -37,7 +37,7 @@ func RepositoryTemplate(text string) (func(addr.Provider) string, error) {
 		return nil, errors.New("it gives null")
 	}
 	if _, err := remote.NewRepository(v.AsString()); err != nil {
-		return nil, fmt.Errorf("it gives %q, and the address of a repository is such as \"registry.example.com/providers/random\"", v.AsString())
+		return nil, fmt.Errorf("it gives %q, which is not the address of a repository, such as \"registry.example.com/providers/random\"", v.AsString())
 	}
 	return func(p addr.Provider) string {
 		v, err := of(p)

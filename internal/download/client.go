@@ -132,7 +132,7 @@ func (c *Client) request(ctx context.Context, through http.RoundTripper, u *url.
 	for range maxRedirects {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 		if err != nil {
-			return nil, fmt.Errorf("%s is no address: %w", Show(u), err)
+			return nil, fmt.Errorf("%s is not a valid address: %w", Show(u), err)
 		}
 		for _, h := range []http.Header{c.Header, header} {
 			for name, values := range h {

@@ -144,14 +144,14 @@ func packageSource(text string) (*moduleSource, error) {
 			}
 			return s, err
 		}
-		return nil, fmt.Errorf("%q is no kind of source that is known", m[1])
+		return nil, fmt.Errorf("%q is not a known kind of source", m[1])
 	}
 	host, rest, _ := strings.Cut(text, "/")
 	switch {
 	case host == "github.com", host == "bitbucket.org":
 		repo, query, _ := strings.Cut(rest, "?")
 		if strings.Count(repo, "/") != 1 {
-			return nil, fmt.Errorf("an address on %s is %s/OWNER/REPOSITORY, with a subdirectory behind //", host, host)
+			return nil, fmt.Errorf("an address on %s has the form %s/OWNER/REPOSITORY, with a subdirectory after //", host, host)
 		}
 		if query != "" {
 			query = "?" + query
@@ -172,7 +172,7 @@ func packageSource(text string) (*moduleSource, error) {
 	case strings.HasPrefix(text, "oci://"):
 		return image(text)
 	}
-	return nil, fmt.Errorf("it is no address of a module: local paths begin with ./ or ../, those in registries are NAMESPACE/NAME/SYSTEM, and others have a scheme such as git::https:// or https://")
+	return nil, fmt.Errorf("it is not the address of a module: local paths begin with ./ or ../, those in registries are NAMESPACE/NAME/SYSTEM, and others have a scheme such as git::https:// or https://")
 }
 
 // git reads the address of a repository, whose query has the revision.
@@ -196,21 +196,21 @@ func git(text string) (*moduleSource, error) {
 	}
 	q, err := url.ParseQuery(query)
 	if err != nil {
-		return nil, fmt.Errorf("what stands behind the question mark cannot be read")
+		return nil, fmt.Errorf("the part after the question mark cannot be read")
 	}
 	out := &gitSource{url: bare, ref: q.Get("ref")}
 	if strings.HasPrefix(out.ref, "-") {
-		return nil, fmt.Errorf("%q is no revision", out.ref)
+		return nil, fmt.Errorf("%q is not the name of a revision", out.ref)
 	}
 	if text := q.Get("depth"); text != "" {
 		if _, err := fmt.Sscanf(text, "%d", &out.depth); err != nil || out.depth < 1 {
-			return nil, fmt.Errorf("the depth is a number of commits, and %q is none", text)
+			return nil, fmt.Errorf("the depth must be a number of commits, and not %q", text)
 		}
 	}
 	q.Del("ref")
 	q.Del("depth")
 	for name := range q {
-		return nil, fmt.Errorf("a git source takes ref and depth behind the question mark, and not %q", name)
+		return nil, fmt.Errorf("a git source takes only ref and depth after the question mark, and not %q", name)
 	}
 	recorded := "git::" + bare
 	if query != "" {
@@ -224,13 +224,13 @@ func image(text string) (*moduleSource, error) {
 	bare, query, _ := strings.Cut(strings.TrimPrefix(text, "oci://"), "?")
 	q, err := url.ParseQuery(query)
 	if err != nil || strings.ContainsAny(bare, "@#") || strings.Count(bare, "/") == 0 {
-		return nil, fmt.Errorf("an OCI source is oci://HOST/REPOSITORY, with a tag or a digest behind a question mark")
+		return nil, fmt.Errorf("an OCI source has the form oci://HOST/REPOSITORY, with a tag or a digest after a question mark")
 	}
 	tag, digest := q.Get("tag"), q.Get("digest")
 	q.Del("tag")
 	q.Del("digest")
 	if len(q) > 0 || tag != "" && digest != "" {
-		return nil, fmt.Errorf("an OCI source takes either a tag or a digest behind the question mark, and nothing else")
+		return nil, fmt.Errorf("an OCI source takes only a tag or a digest after the question mark")
 	}
 	return &moduleSource{text: text, image: &imageSource{bare, cmp.Or(tag, digest)}}, nil
 }
@@ -238,7 +238,7 @@ func image(text string) (*moduleSource, error) {
 func archived(text string) (*moduleSource, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
-		return nil, fmt.Errorf("it is no address of an archive")
+		return nil, fmt.Errorf("it is not the address of an archive")
 	}
 	return &moduleSource{text: text, archive: u}, nil
 }

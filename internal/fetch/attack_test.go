@@ -46,8 +46,8 @@ func TestAttacks(t *testing.T) {
 	}{
 		{"another package", func(t *testing.T, r *registrytest.Server) {
 			r.Put(zip, registrytest.Zip(map[string]string{"terraform-provider-toy_v1.0.0": "another"}))
-		}, "is what was promised"},
-		{"no archive", func(t *testing.T, r *registrytest.Server) { evil(t, r, []byte("<html>not found</html>")) }, "no archive"},
+		}, "and should have"},
+		{"no archive", func(t *testing.T, r *registrytest.Server) { evil(t, r, []byte("<html>not found</html>")) }, "is not an archive"},
 		{"names that lead out", func(t *testing.T, r *registrytest.Server) {
 			evil(t, r, registrytest.Zip(map[string]string{"../../../../x": "", "terraform-provider-toy": ""}))
 		}, "leads out"},
@@ -80,7 +80,7 @@ func TestAttacks(t *testing.T) {
 		}, "the connection was cut"},
 		{"shorter than promised", func(t *testing.T, r *registrytest.Server) {
 			r.Fault(zip, func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("PK\x03\x04")) })
-		}, "is what was promised"},
+		}, "and should have"},
 		{"a cut", func(t *testing.T, r *registrytest.Server) {
 			r.Fault(zip, func(w http.ResponseWriter, _ *http.Request) {
 				w.Write([]byte("PK\x03\x04"))
@@ -108,7 +108,7 @@ func TestAttacks(t *testing.T) {
 				w.Header().Set("Content-Type", "text/html")
 				w.Write([]byte("<html>log in first</html>"))
 			})
-		}, "is no such document"},
+		}, "cannot be read: invalid character"},
 		{"a list without end", func(t *testing.T, r *registrytest.Server) {
 			r.Fault("/v1/providers/acme/toy/versions", func(w http.ResponseWriter, _ *http.Request) {
 				for b := make([]byte, 1<<20); ; {
@@ -134,7 +134,7 @@ func TestAttacks(t *testing.T) {
 		}, "sent nothing for"},
 		{"longer than promised", func(t *testing.T, r *registrytest.Server) {
 			r.Fault(zip, func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 1<<20)) })
-		}, "is what was promised"},
+		}, "and should have"},
 		{"other platforms alone", func(t *testing.T, r *registrytest.Server) {
 			r.Put("/v1/providers/acme/toy/versions", []byte(`{"versions":[{"version":"1.0.0","platforms":[{"os":"plan9","arch":"386"}]}]}`))
 		}, "Incompatible provider version: Provider "},

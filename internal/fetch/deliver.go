@@ -383,7 +383,7 @@ func checkSum(want, got string) error {
 	case want == "" || want == got:
 		return nil
 	case len(want) != len(got) || strings.Contains(want, ":"):
-		return fmt.Errorf("the checksum that is given for it is no SHA-256, which is the only kind that is verified")
+		return fmt.Errorf("the checksum that is given for it is not a SHA-256, the only kind that is verified")
 	}
-	return fmt.Errorf("the archive has the SHA-256 checksum %s, and %s is what was promised", got, want)
+	return fmt.Errorf("the archive has the SHA-256 checksum %s, and should have %s", got, want)
 }

@@ -94,8 +94,8 @@ func TestArchiveModule(t *testing.T) {
 	for source, want := range map[string]string{
 		u: "# root", u + "//net-*": "# below", host + "/noname?archive=zip": "# root", host + "/page": "# below",
 		host + "/wild.zip//a-*": "error several that fit", u + "//none": "error no subdirectory", host + "/evil.zip": "error leads out",
-		host + "/nothing": "error no archive", host + "/http": "error not protected", host + "/gone.zip": "error 404",
-		u + "?checksum=sha256:00": "error no SHA-256", u + "?checksum=" + strings.Repeat("0", 64): "error is what was promised",
+		host + "/nothing": "error not an archive", host + "/http": "error not protected", host + "/gone.zip": "error 404",
+		u + "?checksum=sha256:00": "error not a SHA-256", u + "?checksum=" + strings.Repeat("0", 64): "error should have",
 	} {
 		dir, _, _, err := m.Install(t.Context(), "k", source, "")
 		if problem, ok := strings.CutPrefix(want, "error "); ok {

@@ -27,7 +27,7 @@ func named(who, text string, protected bool) (*moduleSource, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s says that the module is at %q: %w", who, display(text), err)
 	case s.registry != nil || s.local != "":
-		return nil, fmt.Errorf("%s says that the module is at %q, which is no place to install from", who, display(text))
+		return nil, fmt.Errorf("%s says that the module is at %q, which cannot be installed from", who, display(text))
 	case s.bucket == "s3" && !bucket.IsAmazon(s.archive):
 		return nil, fmt.Errorf("%s says that the module is at %q, and your credentials for S3 are only sent to Amazon and to addresses in your own configuration", who, display(text))
 	case protected && (s.archive != nil && s.archive.Scheme != "https" || s.git != nil && strings.HasPrefix(s.git.url, "http:")):
@@ -187,7 +187,7 @@ func (m *Installer) page(ctx context.Context, u *url.URL, locked, dir string, ho
 		}
 	}
 	if text == "" {
-		return "", fmt.Errorf("%s is no archive (zip, tar, tar.gz, tar.bz2), and does not say where the module is", download.Show(u))
+		return "", fmt.Errorf("%s is not an archive (zip, tar, tar.gz, tar.bz2), and does not say where the module is", download.Show(u))
 	}
 	if text[0] == '/' || text[0] == '.' {
 		next, err := a.URL.Parse(text)

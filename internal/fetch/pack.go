@@ -99,7 +99,7 @@ func straight(base, dir string) error {
 	base = filepath.Clean(base)
 	for at := filepath.Dir(dir); len(at) > len(base); at = filepath.Dir(at) {
 		if info, err := os.Lstat(at); err == nil && !info.IsDir() {
-			return fmt.Errorf("%s is no directory, but a link or a file, and nothing is installed through it", at)
+			return fmt.Errorf("%s is a link or a file, and not a directory: nothing is installed through it", at)
 		}
 	}
 	return nil

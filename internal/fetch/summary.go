@@ -121,7 +121,7 @@ func inside(dir, sub string) (string, error) {
 		return "", err
 	}
 	if info, err := root.Stat(rel); err != nil || !info.IsDir() {
-		return "", fmt.Errorf("%q in the package is no directory inside of it", sub)
+		return "", fmt.Errorf("%q in the package is not a directory inside of it", sub)
 	}
 	return all[0], nil
 }

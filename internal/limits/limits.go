@@ -102,7 +102,7 @@ func (l *Limits) Parse(list string) error {
 		}
 		n, ok := Amount(text)
 		if !ok {
-			return fmt.Errorf("%s is to be a whole number above zero, with K, M or G behind it for bytes, and not %q", name, text)
+			return fmt.Errorf("%s must be a whole number above zero, with K, M or G behind it for bytes, and not %q", name, text)
 		}
 		switch f := all[i].field.(type) {
 		case *int:

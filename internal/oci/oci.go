@@ -40,7 +40,7 @@ const (
 const maxManifest = 4 << 20
 
 // ErrNotFound says that a registry does not have what it was asked for.
-var ErrNotFound = errors.New("the OCI registry has none of that name")
+var ErrNotFound = errors.New("the OCI registry has no repository of that name")
 
 // Client asks OCI registries.
 type Client struct {
@@ -147,7 +147,7 @@ func (h heard) Read(b []byte) (int, error) {
 func (c *Client) repository(name string) (*repository, error) {
 	repo, err := remote.NewRepository(name)
 	if err != nil || repo.Reference.Reference != "" {
-		return nil, fmt.Errorf("%q is no repository of an OCI registry", name)
+		return nil, fmt.Errorf("%q is not the address of a repository in an OCI registry", name)
 	}
 	client := &auth.Client{Client: &http.Client{Transport: retry.NewTransport(cmp.Or(c.Transport, download.ForFiles()))}, Header: c.Header, Cache: auth.NewCache()}
 	if host, _, err := net.SplitHostPort(repo.Reference.Registry); err == nil && isLoopback(host) {
@@ -235,7 +235,7 @@ func layer(ctx context.Context, repo *repository, reference, artifact string) (*
 	case m.ArtifactType != artifact:
 		return nil, fmt.Errorf("%s has something else under %s: its artifact type is %q, and not %q", repo.Reference, reference, m.ArtifactType, artifact)
 	case len(m.Layers) != 1 || m.Layers[0].MediaType != zipType || m.Layers[0].Digest.Validate() != nil || m.Layers[0].Digest.Algorithm() != "sha256":
-		return nil, fmt.Errorf("%s has under %s no package: it has one layer of the type %s, and that has a SHA-256 digest", repo.Reference, reference, zipType)
+		return nil, fmt.Errorf("what %s has under %s is not a package: that would have exactly one layer, of the type %s and with a SHA-256 digest", repo.Reference, reference, zipType)
 	}
 	return &Blob{m.Layers[0].Digest.Encoded(), m.Layers[0].Size, digest, m.Layers[0], repo}, nil
 }

@@ -136,7 +136,7 @@ func (r *Registry) Login(ctx context.Context, host string) (*Login, error) {
 		Scopes               []string
 	}{Grants: []string{"authz_code"}, Ports: []int{1024, 65535}}
 	if err := json.Unmarshal(text, &doc); err != nil || doc.Client == "" || len(doc.Ports) != 2 || doc.Ports[0] > doc.Ports[1] {
-		return nil, fmt.Errorf("the host %s says of its login service what cannot be understood", host)
+		return nil, fmt.Errorf("what the host %s says of its login service cannot be understood", host)
 	}
 	l := &Login{Client: doc.Client, Grants: doc.Grants, Ports: [2]int{doc.Ports[0], doc.Ports[1]}, Scopes: doc.Scopes}
 	if l.Authz, err = s.protected(host, "login.v1", doc.Authz); err != nil {

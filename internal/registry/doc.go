@@ -92,7 +92,7 @@ func (r *Registry) document(ctx context.Context, u *url.URL, into any) (*downloa
 		return nil, refused(err, download.Audience(ctx, u.Host))
 	}
 	if err := json.Unmarshal(a.Body, into); err != nil {
-		return nil, fmt.Errorf("%s answered with something that is no such document: %w", download.Show(u), jsontext.Plain(err))
+		return nil, fmt.Errorf("the answer of %s cannot be read: %w", download.Show(u), jsontext.Plain(err))
 	}
 	return a, nil
 }

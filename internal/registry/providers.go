@@ -21,7 +21,7 @@ import (
 )
 
 // ErrNotFound says that a registry or mirror does not have what it was asked for.
-var ErrNotFound = errors.New("it has none of that name")
+var ErrNotFound = errors.New("it has no provider or module of that name")
 
 // Providers lists the versions of a provider, as its registry tells them, and what the registry has to
 // say to users.

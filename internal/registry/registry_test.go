@@ -127,7 +127,7 @@ func TestUntrue(t *testing.T) {
 		}, "404"},
 		{"not JSON", func(s *registrytest.Server) {
 			s.Put("/v1/providers/acme/demo/1.0.0/download/linux/amd64", []byte("<html>"))
-		}, "no such document"},
+		}, "cannot be read: invalid character"},
 		{"no addresses", func(s *registrytest.Server) {
 			s.Put("/v1/providers/acme/demo/1.0.0/download/linux/amd64", []byte(`{}`))
 		}, `has no address "download_url"`},
