@@ -160,7 +160,7 @@ func (g Given) value(v *config.Variable, bag *diag.Bag) (cty.Value, bool) {
 		return g.Value, true
 	}
 	if !v.TypeGiven || v.Type.IsPrimitiveType() {
-		if !utf8.ValidString(g.Text) {
+		if !v.Ephemeral && !utf8.ValidString(g.Text) {
 			bag.Add(diag.Errorf("Invalid character encoding", "The value for var.%s set using %s has bytes that are not UTF-8, which no state and no plan could keep as they are. To give bytes, encode them, as with base64.", v.Name, g.From).At(v.Range))
 			return cty.NilVal, false
 		}
