@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -14,6 +15,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,8 +29,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// kube is the API of a cluster: the part of it about Secrets and Leases that backends use. It takes names that a cluster
-// refuses, which the contract has.
+// kube is the API of a cluster: the part of it about Secrets and Leases that backends use.
 type kube struct {
 	sync.Mutex
 	objects map[string]*kubeObject // by the path
@@ -96,6 +97,10 @@ func (k *kube) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	now := k.objects[path]
+	if wrong := kubeWrong(given.Metadata.Name, given.Metadata.Labels); wrong != "" {
+		refuse(http.StatusUnprocessableEntity, "Invalid: "+wrong)
+		return
+	}
 	switch {
 	case r.Method == http.MethodGet && len(parts) == 2:
 		say(http.StatusOK, map[string]any{"apiVersion": kind[0], "kind": kind[1] + "List", "metadata": map[string]any{"resourceVersion": strconv.Itoa(k.writes)}, "items": k.list(path+"/", r.URL.Query().Get("labelSelector"))})
@@ -133,6 +138,24 @@ func (k *kube) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		refuse(http.StatusMethodNotAllowed, "MethodNotAllowed")
 	}
+}
+
+var (
+	kubeName  = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+	kubeLabel = regexp.MustCompile(`^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$`)
+)
+
+// kubeWrong is what a cluster has against a name, "" for none, or labels.
+func kubeWrong(name string, labels map[string]string) string {
+	if name != "" && (len(name) > 253 || !kubeName.MatchString(name)) {
+		return "metadata.name"
+	}
+	for _, value := range labels {
+		if len(value) > 63 || !kubeLabel.MatchString(value) {
+			return "metadata.labels"
+		}
+	}
+	return ""
 }
 
 // list gives the objects whose labels a selector chooses: "a=b,c!=d,e,f in (g)".
@@ -282,6 +305,34 @@ func withToken(r *http.Request) *http.Request {
 	return r
 }
 
+// TestKubeNames: a workspace has any name that a cluster takes, and another is refused before it is asked.
+func TestKubeNames(t *testing.T) {
+	st, err := openKube(t, startKube(t, plain), map[string]cty.Value{"secret_suffix": cty.StringVal(strings.Repeat("s", 63))})
+	check(t, err)
+	long := strings.Repeat("w", 63)
+	for name, good := range map[string]bool{
+		long: true, "a.b-c": true, "1": true,
+		long + "w": false, "Prod": false, "a_b": false, "a.": false, "-a": false, "a.-b": false, "a..b": false, "a=b": false, "a+b": false, "~": false,
+	} {
+		unlock, err := st.Lock(ctx, name, store.NewLockInfo("o", "1"))
+		if good {
+			check(t, err)
+			_, err = st.Put(ctx, name, large(1, 2), "")
+			check(t, err)
+			check(t, unlock(ctx))
+			check(t, st.Delete(ctx, name))
+			continue
+		}
+		_, _, read := st.Get(ctx, name)
+		_, written := st.Put(ctx, name, []byte("{}"), "")
+		for _, err := range []error{err, read, written, st.Delete(ctx, name)} {
+			if !errors.Is(err, store.ErrName) {
+				t.Errorf("%q: %v", name, err)
+			}
+		}
+	}
+}
+
 // TestKubePartsMixed lets Lethe and Terraform write and read a state that does not fit into one Secret.
 func TestKubePartsMixed(t *testing.T) {
 	l, tf := pair(t, place{"terraform {\n  backend \"kubernetes\" {\n    secret_suffix = \"s\"\n  }\n}\n", []string{"KUBE_CONFIG_PATH=" + startKube(t, plain)}})
@@ -317,6 +368,8 @@ func TestKubeCredentials(t *testing.T) {
 		{map[string]cty.Value{"config_path": cty.NullVal(cty.String), "config_paths": cty.ListVal([]cty.Value{cty.StringVal("/nowhere")})}, "/nowhere cannot be read"},
 		{map[string]cty.Value{"config_context": cty.StringVal("nowhere")}, `no context "nowhere"`},
 		{map[string]cty.Value{"secret_suffix": cty.StringVal("a-1")}, "must not end"},
+		{map[string]cty.Value{"secret_suffix": cty.StringVal("Team_a")}, "lower-case letters"},
+		{map[string]cty.Value{"secret_suffix": cty.StringVal(strings.Repeat("a", 64))}, "up to 63"},
 	} {
 		tt.settings["config_context_auth_info"] = cty.StringVal("none")
 		short, cancel := context.WithTimeout(ctx, 5*time.Second)

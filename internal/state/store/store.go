@@ -165,6 +165,9 @@ func Single(ctx context.Context, s Store) bool {
 // ErrOnly is the answer of stores that keep one state to those who want another.
 var ErrOnly = errors.New("workspaces not supported")
 
+// ErrName ends what stores say of the name of a workspace that CheckName allows, and their services do not.
+var ErrName = errors.New("is not allowed in this backend")
+
 // ErrDefault is the answer to deleting the workspace Default.
 var ErrDefault = errors.New("the default workspace cannot be deleted")
 

@@ -56,6 +56,8 @@ func open(_ context.Context, s store.Settings) (store.Store, error) {
 	switch {
 	case o.Suffix == "":
 		r.Fail(s.Missing("secret_suffix"))
+	case !mayName(o.Suffix):
+		r.Bad("secret_suffix", `the value of "secret_suffix", %q, must be what the names of Secrets and the values of labels may have: %s`, o.Suffix, nameRule)
 	case numbered.MatchString(o.Suffix):
 		r.Bad("secret_suffix", `the value of "secret_suffix", %q, must not end with "-" and a number: such names belong to the parts of large states`, o.Suffix)
 	}

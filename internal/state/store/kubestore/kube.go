@@ -15,10 +15,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"sync"
@@ -73,6 +75,25 @@ func (r *remote) partName(workspace string, n int) string {
 // stagedName is that of a part of the content with this checksum which is not where it belongs yet.
 func (r *remote) stagedName(workspace, sum string, n int) string {
 	return r.name(workspace) + "-staged-" + sum[:16] + "-" + strconv.Itoa(n)
+}
+
+// nameable is what both the names of objects and the values of their labels may have.
+var nameable = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+
+const (
+	longestLabel = 63
+	nameRule     = `up to 63 lower-case letters, digits, "-" and ".", with letters or digits at both ends and beside each "."`
+)
+
+func mayName(text string) bool { return len(text) <= longestLabel && nameable.MatchString(text) }
+
+// checkName is store.CheckName for workspaces here.
+func checkName(workspace string) error {
+	err := store.CheckName(workspace)
+	if err == nil && !mayName(workspace) {
+		err = fmt.Errorf("the workspace name %q %w: Kubernetes takes %s", workspace, store.ErrName, nameRule)
+	}
+	return err
 }
 
 // labels are those by which the objects of a workspace are found.

@@ -28,7 +28,7 @@ func (o *object) holder() *store.LockInfo {
 
 // Lock implements store.Store. The Lease stays when the lock is given back: it has no holder then.
 func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
-	if err := store.CheckName(workspace); err != nil {
+	if err := checkName(workspace); err != nil {
 		return nil, err
 	}
 	who.Path = r.o.Namespace + "/" + r.name(workspace)
@@ -70,7 +70,7 @@ func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo)
 
 // Break implements store.Breaker.
 func (r *remote) Break(ctx context.Context, workspace, id string) error {
-	if err := store.CheckName(workspace); err != nil {
+	if err := checkName(workspace); err != nil {
 		return err
 	}
 	lease, err := r.load(ctx, r.leases(), r.leaseName(workspace))

@@ -2,6 +2,7 @@ package kubestore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -67,7 +68,7 @@ func (r *remote) find(ctx context.Context, workspace string) (*found, error) {
 
 // Get implements store.Store.
 func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Version, error) {
-	if err := store.CheckName(workspace); err != nil {
+	if err := checkName(workspace); err != nil {
 		return nil, "", err
 	}
 	f, err := r.find(ctx, workspace)
@@ -137,7 +138,7 @@ func (r *remote) secret(o *object, workspace, name string, content []byte, mark 
 
 // Put implements store.Store.
 func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev store.Version) (store.Version, error) {
-	if err := store.CheckName(workspace); err != nil {
+	if err := checkName(workspace); err != nil {
 		return "", err
 	}
 	p, err := split(data)
@@ -245,7 +246,7 @@ func (r *remote) List(ctx context.Context) ([]string, error) {
 
 // Delete implements store.Store.
 func (r *remote) Delete(ctx context.Context, workspace string) error {
-	if err := store.Deletable(workspace); err != nil {
+	if err := cmp.Or(store.Deletable(workspace), checkName(workspace)); err != nil {
 		return err
 	}
 	f, err := r.find(ctx, workspace)

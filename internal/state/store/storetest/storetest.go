@@ -153,13 +153,15 @@ func (s *suite) wantStale(_ store.Version, err error) {
 	}
 }
 
-// kept gives those workspaces that the store has: all of them, or only the default one.
+// kept gives those workspaces that the store can have: all of them, those whose names its service takes, or only the
+// default one.
 func (s *suite) kept(workspaces ...string) []string {
 	s.Helper()
-	if !store.Single(s.ctx, s.open()) {
-		return workspaces
-	}
-	return slices.DeleteFunc(workspaces, func(w string) bool { return w != store.Default })
+	st := s.open()
+	return slices.DeleteFunc(workspaces, func(w string) bool {
+		_, _, err := st.Get(s.ctx, w)
+		return errors.Is(err, store.ErrOnly) || errors.Is(err, store.ErrName)
+	})
 }
 
 func (s *suite) nothing() {
