@@ -2,6 +2,7 @@ package stores
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -379,6 +380,37 @@ func TestConsulChunks(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestConsulTorn: a state of which a part is gone can be replaced by one that is kept elsewhere.
+func TestConsulTorn(t *testing.T) {
+	c := newConsul()
+	torn(t, consulOpener(t, startConsul(t, c), nil)(), func() {
+		for key := range c.keys {
+			if strings.HasSuffix(key, "/1") {
+				delete(c.keys, key)
+			}
+		}
+	})
+}
+
+// torn checks what is said of a state of which a part is lost.
+func torn(t *testing.T, st store.Store, lose func()) {
+	_, err := st.Put(ctx, "w", large(1, 2), "")
+	check(t, err)
+	lose()
+	var damaged *store.DamagedError
+	if _, _, err = st.Get(ctx, "w"); !errors.As(err, &damaged) {
+		t.Fatal(err)
+	}
+	if _, err = st.Put(ctx, "w", large(2, 0), ""); !errors.As(err, new(*store.StaleError)) {
+		t.Error(err)
+	}
+	_, err = st.Put(ctx, "w", large(2, 0), damaged.Version)
+	check(t, err)
+	if got, _, err := st.Get(ctx, "w"); err != nil || string(got) != string(large(2, 0)) {
+		t.Error(err)
 	}
 }
 

@@ -290,6 +290,14 @@ func TestKubeParts(t *testing.T) {
 	}
 }
 
+// TestKubeTorn: a state of which a part is gone, as Terraform leaves one when it is killed, can be replaced by one that is kept
+// elsewhere.
+func TestKubeTorn(t *testing.T) {
+	k := &kube{objects: map[string]*kubeObject{}}
+	st := kubestore.New(kubestore.Options{Client: &http.Client{Transport: inProcess{k}}, Server: mustURL(t, "http://cluster"), Namespace: "default", Suffix: "s"})
+	torn(t, st, func() { delete(k.objects, "/api/v1/namespaces/default/secrets/tfstate-w-s-part-1") })
+}
+
 // inProcess is a server without a network.
 type inProcess struct{ http.Handler }
 

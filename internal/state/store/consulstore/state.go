@@ -49,9 +49,13 @@ func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Versi
 		case err != nil:
 			return nil, "", err
 		case missing == "":
+			data, err = expand(data)
+			if err != nil {
+				return nil, "", &store.DamagedError{Version: versionOf(e), Err: fmt.Errorf("the state is compressed, and cannot be read: %w", err)}
+			}
 			return data, versionOf(e), nil
 		case e.ModifyIndex == last:
-			return nil, "", fmt.Errorf("the key %q, where a part of the state is, does not exist", missing)
+			return nil, "", &store.DamagedError{Version: versionOf(e), Err: fmt.Errorf("the key %q, where a part of the state is, does not exist", missing)}
 		}
 		last = e.ModifyIndex
 	}
@@ -72,17 +76,19 @@ func (r *remote) gather(ctx context.Context, value []byte) (data []byte, missing
 			value = append(value, e.Value...)
 		}
 	}
+	return value, "", nil
+}
+
+// expand gives what a state is that may be compressed.
+func expand(value []byte) ([]byte, error) {
 	if !bytes.HasPrefix(value, []byte{0x1f, 0x8b}) {
-		return value, "", nil
+		return value, nil
 	}
 	z, err := gzip.NewReader(bytes.NewReader(value))
-	if err == nil {
-		data, err = io.ReadAll(z)
-	}
 	if err != nil {
-		return nil, "", fmt.Errorf("the state is compressed, and cannot be read: %w", err)
+		return nil, err
 	}
-	return data, "", nil
+	return io.ReadAll(z)
 }
 
 // content is what the key of a state gets that follows the one of that index. What is too large is written elsewhere.

@@ -81,7 +81,7 @@ func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Versi
 	}
 	data, err := join(p.chunks)
 	if err != nil {
-		return nil, "", fmt.Errorf("the Secret %s and its parts are not one compressed state: %w", r.name(workspace), err)
+		return nil, "", &store.DamagedError{Version: f.version(), Err: fmt.Errorf("the Secret %s and its parts are not one compressed state: %w", r.name(workspace), err)}
 	}
 	return data, f.version(), nil
 }
