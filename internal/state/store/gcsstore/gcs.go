@@ -260,6 +260,9 @@ func (r *remote) holder(ctx context.Context, workspace string) (*store.LockInfo,
 	if err != nil {
 		held = store.LockInfo{ID: generation, Info: "the lock object cannot be read"}
 	}
+	if held.ID != generation {
+		held.Info = strings.TrimPrefix(held.Info+"; ", "; ") + "for Terraform and OpenTofu the ID is " + generation
+	}
 	return &held, generation, nil
 }
 
