@@ -111,6 +111,8 @@ type settings struct {
 	config cty.Value // of the driver's schema
 	// ephemeral is what in them is not written down: secrets that come from ephemeral variables.
 	ephemeral []cty.Path
+	// lost are those that were not written down, and that nothing gives now.
+	lost []string
 }
 
 // block is the backend or the cloud block; nil without one.

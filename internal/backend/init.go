@@ -198,9 +198,12 @@ func (m *migration) migrate(ctx context.Context, configured bool) bool {
 			}
 		}
 	}
-	names, ok := d.filled(ctx, from)
-	if !ok || len(names) == 0 {
-		return ok
+	names, err := d.filled(ctx, from)
+	if err != nil {
+		d.Env.Bag.Add(formerly(was, err))
+	}
+	if len(names) == 0 {
+		return err == nil
 	}
 	if !req.ForceCopy {
 		if copies, answered := req.Copies(was.driver.Name, next.driver.Name); !copies {

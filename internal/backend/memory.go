@@ -26,6 +26,8 @@ type initialized struct {
 	Config json.RawMessage `json:"config"`
 	Hash   uint32          `json:"hash"`            // of the block, as Terraform and OpenTofu make it; ours never matches theirs
 	Block  string          `json:"block,omitempty"` // of the block, as we make it
+	// Ephemeral names the settings that are not in Config, since they came from ephemeral variables.
+	Ephemeral []string `json:"ephemeral,omitempty"`
 }
 
 func (d *Directory) file() string { return filepath.Join(d.Env.Data, "terraform.tfstate") }
@@ -58,7 +60,7 @@ func (d *Directory) settingsOf(b *initialized) (settings, bool) {
 		d.Env.Bag.Add(diag.Errorf("Failed to read the remembered backend", "The settings that init wrote down are not of a %q backend: %s.\n\nRun: lethe init -reconfigure", b.Type, err))
 		return settings{}, false
 	}
-	return settings{driver: driver, config: v}, true
+	return settings{driver: driver, config: v, lost: b.Ephemeral}, true
 }
 
 // saw reports whether the block is the one that init saw; current is what it made of that. Init of
@@ -90,7 +92,7 @@ func (d *Directory) remember(declared, s settings, bag *diag.Bag) bool {
 	}
 	text, err := ctyjson.Marshal(s.kept(), s.driver.Schema.Type())
 	if err == nil {
-		b := &initialized{Type: s.driver.Name, Config: text, Block: declared.fingerprint()}
+		b := &initialized{Type: s.driver.Name, Config: text, Block: declared.fingerprint(), Ephemeral: s.ephemerals()}
 		text, err = json.MarshalIndent(remembered{Version: 3, Terraform: d.Env.Version, Backend: b}, "", "  ")
 	}
 	text = append(text, '\n')

@@ -74,7 +74,7 @@ func (d *Directory) declared() (settings, bool) {
 		return settings{}, false
 	}
 	v, ok := static.Body(b.Body, driver.Schema, "backend "+b.Type, d.Env.Bag)
-	return settings{driver, v.Raw, v.PathsOf(mark.Ephemeral)}, ok
+	return settings{driver: driver, config: v.Raw, ephemeral: v.PathsOf(mark.Ephemeral)}, ok
 }
 
 // SecretIn tells of the settings of a kind of store which of them are secrets by themselves.
@@ -138,11 +138,10 @@ func (s settings) with(declared settings) settings {
 		return s
 	}
 	attrs := s.config.AsValueMap()
-	for _, path := range declared.ephemeral {
-		name := path[0].(cty.GetAttrStep).Name
+	for _, name := range declared.ephemerals() {
 		attrs[name] = declared.config.GetAttr(name)
 	}
-	s.config, s.ephemeral = cty.ObjectVal(attrs), declared.ephemeral
+	s.config, s.ephemeral, s.lost = cty.ObjectVal(attrs), declared.ephemeral, nil
 	return s
 }
 
@@ -153,6 +152,14 @@ func implied() settings {
 		panic(err) // nothing in it is required
 	}
 	return settings{driver: store.LocalDriver, config: none}
+}
+
+// ephemerals names what is ephemeral in settings.
+func (s settings) ephemerals() (names []string) {
+	for _, path := range s.ephemeral {
+		names = append(names, path[0].(cty.GetAttrStep).Name)
+	}
+	return names
 }
 
 // fingerprint tells backend blocks apart.

@@ -28,15 +28,22 @@ func (d *Directory) settled(ctx context.Context, current settings, st store.Stor
 	if !ok || sameFiles(old, st) {
 		return ok
 	}
-	left, ok := d.filled(ctx, old)
-	if !ok || len(left) == 0 {
-		return ok
+	left, err := d.filled(ctx, old)
+	if err != nil {
+		d.Env.Bag.Add(formerly(implied(), err))
+	}
+	if len(left) == 0 {
+		return err == nil
 	}
 	from := name
 	if !slices.Contains(left, name) {
-		here, ok := d.filled(ctx, st)
-		if !ok || len(here) > 0 {
-			return ok // it is this workspace that is new, and not the place
+		here, err := d.filled(ctx, st)
+		if err != nil {
+			d.Env.Bag.Add(problem(err, "Failed to load state", "Error refreshing state: %s."))
+			return false
+		}
+		if len(here) > 0 {
+			return true // it is this workspace that is new, and not the place
 		}
 		from = left[0]
 	}
@@ -104,7 +111,7 @@ func (d *Directory) adopt(s settings, written bool) {
 
 // filled lists the workspaces of a store that have a state, or what a killed run recorded of one, if any of these holds
 // something. Not every store lists the selected workspace when its first run was killed.
-func (d *Directory) filled(ctx context.Context, st store.Store) ([]string, bool) {
+func (d *Directory) filled(ctx context.Context, st store.Store) ([]string, error) {
 	all, err := st.List(ctx)
 	if name := d.Env.Selected(); err == nil && !slices.Contains(all, name) && store.CheckName(name) == nil && !store.Single(ctx, st) {
 		all = append(all, name)
@@ -112,14 +119,14 @@ func (d *Directory) filled(ctx context.Context, st store.Store) ([]string, bool)
 	var names []string
 	holds := false
 	for _, name := range all {
-		var data []byte
-		if data, _, err = st.Get(ctx, name); err != nil {
-			break
+		data, _, err := st.Get(ctx, name)
+		if err != nil {
+			return nil, err
 		}
 		something := len(data) > 0 && holdsAnything(data)
 		if !something {
 			if something, err = workspace.Unfinished(ctx, d.Env, st, name); err != nil {
-				break
+				return nil, err
 			}
 		}
 		if len(data) > 0 || something {
@@ -127,13 +134,20 @@ func (d *Directory) filled(ctx context.Context, st store.Store) ([]string, bool)
 		}
 		holds = holds || something
 	}
-	if err != nil {
-		d.Env.Bag.Add(problem(err, "Failed to read the previous backend", "%s.\n\nSettings that came from ephemeral variables are not remembered: set the environment variables that the backend reads for them."))
-	}
 	if !holds {
 		names = nil
 	}
-	return names, err == nil
+	return names, err
+}
+
+// formerly is why the states in a former backend cannot be read.
+func formerly(s settings, err error) diag.Diagnostic {
+	why := fmt.Sprintf("The previous backend %q cannot be used: %s.", s.driver.Name, err)
+	if len(s.lost) > 0 {
+		why += fmt.Sprintf("\n\nThese of its settings came from ephemeral variables, and are not remembered: %s. Set the environment variables that the backend reads instead.", strings.Join(s.lost, ", "))
+	}
+	why += "\n\nTo leave the states where they are, run: lethe init -reconfigure"
+	return workspace.Problem(err, diag.Errorf("Failed to read the previous backend", "%s", why))
 }
 
 // holdsAnything reports whether a state has objects or outputs. One that cannot be read may have some.

@@ -27,8 +27,11 @@ func (d *Directory) open(ctx context.Context, s settings) (store.Store, bool) {
 // former opens a store that states are moved out of. Those in one that cannot keep encrypted states are of before there was
 // encryption: then the configuration must take such states.
 func (d *Directory) former(ctx context.Context, s settings) (store.Store, bool) {
-	st, ok := d.unsealed(ctx, s)
-	if !ok {
+	st, err := d.bare(ctx, s)
+	if err != nil {
+		for _, err := range store.Mistakes(err) {
+			d.Env.Bag.Add(formerly(s, err))
+		}
 		return nil, false
 	}
 	e, ok := d.Encryption()
