@@ -81,21 +81,44 @@ func (d *Directory) current() (current settings, known, ok bool) {
 		return settings{}, false, false
 	}
 	current = current.with(declared)
-	reason := ""
+	reason := d.changed(was, declared, current)
 	switch {
-	case block == nil:
-		reason = fmt.Sprintf("Unsetting the previously set backend %q", was.Type)
-	case block.Type != was.Type:
-		reason = fmt.Sprintf("Backend type changed from %q to %q", was.Type, block.Type)
-	case !was.saw(declared, current):
-		reason = "Backend configuration block has changed"
-	default:
+	case reason == "":
 		return current, true, true
-	}
-	if d.Planned {
+	case d.Planned:
 		d.overtaken(d.moved(declared, current))
-		return settings{}, false, false
+	default:
+		d.uninitialized(reason, d.moved(current, declared))
 	}
-	d.uninitialized(reason, d.moved(current, declared))
 	return settings{}, false, false
+}
+
+// changed is why init has to settle what becomes of a backend that it remembers; "" where the block is the one that it saw.
+func (d *Directory) changed(was *initialized, declared, current settings) string {
+	switch block := d.block(); {
+	case block == nil:
+		return fmt.Sprintf("Unsetting the previously set backend %q", was.Type)
+	case block.Type != was.Type:
+		return fmt.Sprintf("Backend type changed from %q to %q", was.Type, block.Type)
+	case !was.saw(declared, current):
+		return "Backend configuration block has changed"
+	}
+	return ""
+}
+
+// OpenBoth opens, while init has yet to settle that, the former store and the one that is to be used: a lock in either stands
+// in the way of moving states. There are none where nothing is to be settled.
+func (d *Directory) OpenBoth(ctx context.Context) ([]store.Store, bool) {
+	declared, ok1 := d.declared()
+	was, ok2 := d.remembered()
+	if !ok1 || !ok2 || was == nil {
+		return nil, ok1 && ok2
+	}
+	current, ok := d.settingsOf(was)
+	if current = current.with(declared); !ok || d.changed(was, declared, current) == "" {
+		return nil, ok
+	}
+	former, ok1 := d.former(ctx, current)
+	next, ok2 := d.open(ctx, declared)
+	return []store.Store{former, next}, ok1 && ok2
 }

@@ -140,16 +140,6 @@ func (d *Directory) filled(ctx context.Context, st store.Store) ([]string, error
 	return names, err
 }
 
-// formerly is why the states in a former backend cannot be read.
-func formerly(s settings, err error) diag.Diagnostic {
-	why := fmt.Sprintf("The previous backend %q cannot be used: %s.", s.driver.Name, err)
-	if len(s.lost) > 0 {
-		why += fmt.Sprintf("\n\nThese of its settings came from ephemeral variables, and are not remembered: %s. Set the environment variables that the backend reads instead.", strings.Join(s.lost, ", "))
-	}
-	why += "\n\nTo leave the states where they are, run: lethe init -reconfigure"
-	return workspace.Problem(err, diag.Errorf("Failed to read the previous backend", "%s", why))
-}
-
 // holdsAnything reports whether a state has objects or outputs. One that cannot be read may have some.
 func holdsAnything(data []byte) bool {
 	s, ok := state.Read(data, &diag.Bag{})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/provider"
@@ -187,4 +188,14 @@ func (d *Directory) sealed(st store.Store) (store.Store, bool) {
 // problem is why a store does not give a state.
 func problem(err error, title, format string) diag.Diagnostic {
 	return workspace.Problem(err, diag.Errorf(title, format, fmt.Sprint(err)))
+}
+
+// formerly is why the states in a former backend cannot be read.
+func formerly(s settings, err error) diag.Diagnostic {
+	why := fmt.Sprintf("The previous backend %q cannot be used: %s.", s.driver.Name, err)
+	if len(s.lost) > 0 {
+		why += fmt.Sprintf("\n\nThese of its settings came from ephemeral variables, and are not remembered: %s. Set the environment variables that the backend reads instead.", strings.Join(s.lost, ", "))
+	}
+	why += "\n\nTo leave the states where they are, run: lethe init -reconfigure"
+	return workspace.Problem(err, diag.Errorf("Failed to read the previous backend", "%s", why))
 }

@@ -97,7 +97,7 @@ func (s *State) claim(ctx context.Context, p store.Parts) bool {
 		}
 	}
 	if err := store.Wait(ctx, s.req.Timeout, waiting, func() error { return s.shared.member.Claim(ctx, p) }); err != nil {
-		s.env.Bag.Add(store.LockDiagnostic(err, "Lethe"))
+		s.env.Bag.Add(s.lockProblem(err))
 		return false
 	}
 	for name, use := range p {
@@ -198,7 +198,7 @@ func (s *State) claimRecovered(ctx context.Context, r *journal.Recovery) (done f
 	}
 	done, err := s.turn()
 	if err != nil {
-		s.env.Bag.Add(store.LockDiagnostic(err, "Lethe"))
+		s.env.Bag.Add(s.lockProblem(err))
 		return done, false
 	}
 	s.snapshot, s.version, ok = s.present(ctx)
@@ -216,4 +216,14 @@ func (s *State) turn() (done func(), err error) {
 			s.env.Bag.Add(diag.Warningf("Error releasing the state lock", "Error message: %s", err))
 		}
 	}, nil
+}
+
+// lockProblem is why the state cannot be locked. The command that breaks a lock is about the selected workspace.
+func (s *State) lockProblem(err error) diag.Diagnostic {
+	problem := store.LockDiagnostic(err, "Lethe")
+	var held *store.LockError
+	if errors.As(err, &held) && held.Held != nil && s.req.Name != s.env.Selected() {
+		problem.Detail += fmt.Sprintf("\n\nThe lock is that of the workspace %q, which is not the selected one. Once it is sure that nobody works there any more, break it, with the environment variable %s set to that name: lethe force-unlock %s", s.req.Name, Variable, held.Held.ID)
+	}
+	return problem
 }

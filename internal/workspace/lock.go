@@ -87,7 +87,7 @@ func (s *State) take(ctx context.Context) bool {
 	s.env.log(begun, err, "lock of workspace %q", s.req.Name)
 	if err != nil {
 		s.release = nil
-		s.env.Bag.Add(store.LockDiagnostic(err, "Lethe"))
+		s.env.Bag.Add(s.lockProblem(err))
 	}
 	return err == nil
 }

@@ -121,6 +121,26 @@ func die(t *testing.T, s *State) {
 	s.release = nil
 }
 
+// TestLockedElsewhere: of a lock in a workspace that is not the selected one it is said how to break it.
+func TestLockedElsewhere(t *testing.T) {
+	b := newBench(t)
+	b.store = &store.Memory{}
+	for name, says := range map[string]bool{store.Default: false, "w1": true} {
+		who := store.NewLockInfo("test", "1")
+		if _, err := b.store.Lock(ctx, name, who); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := Lock(ctx, b.Env, Request{Store: b.store, Name: name, Lock: true}); ok {
+			t.Error("there is no lock")
+		}
+		list := b.Bag.List()
+		if len(list) != 1 || strings.Contains(list[0].Detail, `the workspace "w1"`) != says || strings.Contains(list[0].Detail, "TF_WORKSPACE set to that name: lethe force-unlock "+who.ID) != says {
+			t.Errorf("%s: %v", name, list)
+		}
+		b.Bag.Clear()
+	}
+}
+
 func TestSave(t *testing.T) {
 	b := newBench(t)
 	written := 0

@@ -74,6 +74,20 @@ func (p *Project) OpenStore(ctx context.Context) (*backend.Opened, bool) {
 	return p.States().Open(ctx, backend.Files{In: p.Call.Path(p.Options.State), Out: p.Call.Path(p.Options.StateOut), Backup: backup})
 }
 
+// OpenStores opens the store in use; the former and the next one where init has yet to settle which that is.
+func (p *Project) OpenStores(ctx context.Context) ([]store.Store, bool) {
+	if p.root(); p.unsure == nil {
+		if both, ok := p.States().OpenBoth(ctx); !ok || len(both) > 0 {
+			return both, ok
+		}
+	}
+	st, ok := p.OpenStore(ctx)
+	if !ok {
+		return nil, false
+	}
+	return []store.Store{st.Store}, true
+}
+
 // LockRequest says how the flags want states to be locked.
 func (p *Project) LockRequest(operation string) workspace.Request {
 	return workspace.Request{

@@ -2,6 +2,7 @@ package workspacecmd
 
 import (
 	"context"
+	"errors"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
@@ -32,7 +33,7 @@ func runForceUnlock(ctx context.Context, c *base.Call, f *unlockFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	st, ok := p.OpenStore(ctx)
+	stores, ok := p.OpenStores(ctx)
 	if !ok {
 		return c.UI.Fail()
 	}
@@ -42,15 +43,34 @@ func runForceUnlock(ctx context.Context, c *base.Call, f *unlockFlags) int {
 	}) {
 		return c.UI.Fail()
 	}
-	breaker, ok := store.As[store.Breaker](st.Store)
-	if !ok {
-		c.Bag.Add(diag.Errorf("Local state cannot be unlocked by another process", "This backend has no locks that another process could release."))
+	if err := unlock(ctx, stores, project.Workspaces(c).Selected(), c.Operands[0]); errors.Is(err, errNoLocks) {
+		c.Bag.Add(diag.Errorf("Local state cannot be unlocked by another process", "%s.", store.Sentence(err)))
 		return c.UI.Fail()
-	}
-	if err := breaker.Break(ctx, project.Workspaces(c).Selected(), c.Operands[0]); err != nil {
+	} else if err != nil {
 		c.Bag.Add(diag.Errorf("Failed to unlock state", "Nothing was unlocked: %s.", err))
 		return c.UI.Fail()
 	}
 	c.UI.Print("Lethe state has been successfully unlocked!\n\nThe state has been unlocked, and Lethe commands should now be able to\nobtain a new lock on the remote state.\n")
 	return c.UI.Done(base.ExitOK)
+}
+
+var errNoLocks = errors.New("this backend has no locks that another process could release")
+
+// unlock takes a lock away, in whichever of the stores it is.
+func unlock(ctx context.Context, stores []store.Store, name, id string) error {
+	why := errNoLocks
+	for _, st := range stores {
+		breaker, ok := store.As[store.Breaker](st)
+		if !ok {
+			continue
+		}
+		err := breaker.Break(ctx, name, id)
+		if err == nil {
+			return nil
+		}
+		if why == errNoLocks {
+			why = err // what is wrong in the former store says more than that the lock is not in the next one
+		}
+	}
+	return why
 }
