@@ -2,6 +2,7 @@ package suite
 
 import (
 	"slices"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
@@ -30,10 +31,8 @@ func (x *execution) tearDown(k *kept) {
 	var bag diag.Bag
 	switch {
 	case !k.stay():
-		s.Reporter.Run(k.by, TearingDown)
 		k.again(x, k.how, plan.Destroy, &bag)
 	case k.stays != nil && k.stays != k.by:
-		s.Reporter.Run(k.by, TearingDown)
 		k.again(x, k.asItWas, plan.Normal, &bag)
 	}
 	left := &Left{File: x.file, Run: k.by, Objects: objects(k.snapshot), Meant: k.stay(), Diags: bag.List()}
@@ -66,7 +65,9 @@ func unwritten(err error) diag.Diagnostic {
 
 // again plans a state anew, as a run did, and applies that: to destroy its objects, or to make it what the run made.
 func (k *kept) again(x *execution, h how, mode plan.Mode, bag *diag.Bag) {
-	ctx := x.suite.Cleanup
+	ctx, r := x.suite.Cleanup, x.suite.Reporter
+	r.Run(k.by, TearingDown)
+	defer x.suite.still(func(since time.Duration) { r.Still(k.by, TearingDown, since) })()
 	result, ok := h.engine.Plan(ctx, engine.Request{Program: h.program, Options: h.options, State: k.snapshot, Mode: mode, Refresh: true, Unprotected: mode == plan.Destroy}, bag)
 	if result != nil && ok {
 		k.apply(ctx, h, result.Plan, bag)

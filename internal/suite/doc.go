@@ -183,6 +183,8 @@ type Reporter interface {
 	File(f *File, p Progress)
 	// Run says that a run has come to a step.
 	Run(r *Run, p Progress)
+	// Still says that a run is at a step yet, and for how long.
+	Still(r *Run, p Progress, since time.Duration)
 	// Left says what a cleanup left behind, or had to say.
 	Left(l *Left)
 	// Summary ends the suite.
@@ -228,6 +230,8 @@ type Suite struct {
 	Open func(ctx context.Context, r *Run, bag *diag.Bag) (Place, bool)
 	// AtOnce is how many runs may run at the same time, where their file lets them.
 	AtOnce int
+	// Beat is how often it is said that a run goes on; 0: never.
+	Beat time.Duration
 
 	mu       sync.Mutex // guards what follows, and the states of a file
 	abandon  func()     // of the file that is run; nil before the first

@@ -39,7 +39,6 @@ func (s *Suite) later(ctx context.Context, k Kept) bool {
 		x := s.execution(file)
 		x.states[k.Written] = st
 		s.begin(x)
-		s.Reporter.Run(r, TearingDown)
 		if p, ok := x.prepare(ctx, r, &bag); ok {
 			st.again(x, p.how, plan.Destroy, &bag)
 			if len(objects(st.snapshot)) > 0 && st.snapshot != k.State {

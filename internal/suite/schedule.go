@@ -3,6 +3,7 @@ package suite
 import (
 	"context"
 	"sync"
+	"time"
 )
 
 // runs runs the runs of a file: each when those that it waits for are over, no more at once than there may be.
@@ -46,11 +47,37 @@ func (x *execution) begin(ctx context.Context, r *Run, results *results) {
 	} else {
 		r.Began = x.suite.Now()
 		results.begin(r)
+		stop := x.suite.still(func(since time.Duration) { results.still(r, since) })
 		x.run(ctx, r)
+		stop()
 		r.Took = x.suite.Now().Sub(r.Began)
 		r.stopped = ctx.Err() != nil
 	}
 	results.end(r)
+}
+
+// still has something told again and again, with the time since then, until stop is called.
+func (s *Suite) still(tell func(since time.Duration)) (stop func()) {
+	if s.Beat == 0 {
+		return func() {}
+	}
+	began, beat, over := s.Now(), time.NewTicker(s.Beat), make(chan struct{})
+	var group sync.WaitGroup
+	group.Go(func() {
+		defer beat.Stop()
+		for {
+			select {
+			case <-over:
+				return
+			case <-beat.C:
+				tell(s.Now().Sub(began))
+			}
+		}
+	})
+	return func() {
+		close(over)
+		group.Wait()
+	}
 }
 
 // skipped reports whether a run is not begun, since one that it comes after ended in error (or, because is nil, since
@@ -81,6 +108,12 @@ func (o *results) begin(r *Run) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.x.suite.Reporter.Run(r, Starting)
+}
+
+func (o *results) still(r *Run, since time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.x.suite.Reporter.Still(r, Running, since)
 }
 
 func (o *results) end(r *Run) {

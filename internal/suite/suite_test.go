@@ -26,7 +26,10 @@ func (r *told) say(format string, a ...any) { r.lines = append(r.lines, fmt.Spri
 func (r *told) Found(files []*File)      { r.say("found %d", len(files)) }
 func (r *told) File(f *File, p Progress) { r.say("%s %s %s", f.Name, p, f.Status) }
 func (r *told) Run(run *Run, p Progress) { r.say("%s %s %s", run.Name, p, run.Status) }
-func (r *told) Left(l *Left)             { r.say("left %s/%s %d", l.File.Name, l.Run.Name, len(l.Objects)) }
+func (r *told) Still(run *Run, p Progress, since time.Duration) {
+	r.say("%s %s yet %t", run.Name, p, since > 0)
+}
+func (r *told) Left(l *Left) { r.say("left %s/%s %d", l.File.Name, l.Run.Name, len(l.Objects)) }
 func (r *told) Summary(s Summary) {
 	r.say("%s %d %d %d %d", s.Status, s.Passed, s.Failed, s.Errored, s.Skipped)
 }
@@ -68,6 +71,17 @@ func TestErrorEndsFile(t *testing.T) {
 	sum := s.Run(context.Background())
 	if got := r.without("starting"); got != "found 1, a complete error, b complete skip, c complete skip, a.tftest.hcl teardown error, a.tftest.hcl complete error, error 0 0 1 2" || sum.Status != Error {
 		t.Errorf("%s, %v", got, sum)
+	}
+}
+
+// TestStill: of a run that takes long it is said again and again that it goes on, and not after its end.
+func TestStill(t *testing.T) {
+	r := &told{}
+	s := unloadable(t, "run \"a\" {"+module, r, func(string) { time.Sleep(50 * time.Millisecond) })
+	s.Beat = time.Millisecond
+	s.Run(context.Background())
+	if got := strings.Join(slices.Compact(r.lines), ", "); !strings.HasPrefix(got, "found 1, a.tftest.hcl starting pending, a starting pending, a running yet true, a complete error, a.tftest.hcl teardown error") {
+		t.Error(got)
 	}
 }
 

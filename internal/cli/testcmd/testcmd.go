@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
@@ -172,7 +173,7 @@ func prepare(ctx context.Context, p *project.Project, f *flags) (*suite.Suite, b
 	return &suite.Suite{
 		Files: files, Root: p.Tree, Given: given, Engine: p.Engine, Now: p.Call.Now, Sources: p.Call.Sources,
 		Cleanup: p.Call.Stops.Abandon, Load: tests.LoadModule, Compile: tests.Compile, Options: tests.FrameOptions,
-		Begin: tests.Begin, Keep: tests.Keep, Forget: tests.Forget, Open: tests.Open, AtOnce: f.atOnce, Logged: log.take,
+		Begin: tests.Begin, Keep: tests.Keep, Forget: tests.Forget, Open: tests.Open, AtOnce: f.atOnce, Beat: 2 * time.Second, Logged: log.take,
 		Documents: func(r *suite.Run, said []diag.Diagnostic) []suite.Document {
 			return testview.Documents(r, said, options(p, f))
 		},

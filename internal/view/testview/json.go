@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/suite"
@@ -176,6 +177,13 @@ func (j *JSON) Run(r *suite.Run, p suite.Progress) {
 		j.verbose(r)
 	}
 	j.diagnostics(r.Diags, r.File, r)
+}
+
+// Still prints how long a step takes already.
+func (j *JSON) Still(r *suite.Run, p suite.Progress, since time.Duration) {
+	ms := since.Milliseconds()
+	doc := &ofRun{Path: r.File.Name, Run: r.Name, Progress: p.String(), Elapsed: &ms}
+	j.print("test_run", "info", j.plain().Line("  \""+r.Name+"\"", p, r.Status), r.File, r, line{OfRun: doc})
 }
 
 func (j *JSON) diagnostics(ds []diag.Diagnostic, f *suite.File, r *suite.Run) {

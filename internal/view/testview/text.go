@@ -6,6 +6,7 @@ package testview
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/provider"
@@ -40,7 +41,7 @@ func (t *Text) File(f *suite.File, p suite.Progress) {
 // Line is what stands for a step: "in progress", or how it ended.
 func (o Options) Line(name string, p suite.Progress, s suite.Status) string {
 	switch p {
-	case suite.Starting:
+	case suite.Starting, suite.Running:
 		return name + "... " + o.Paint("in progress", view.Dim)
 	case suite.TearingDown:
 		return name + "... " + o.Paint("tearing down", view.Dim)
@@ -72,6 +73,9 @@ func (t *Text) Run(r *suite.Run, p suite.Progress) {
 	}
 	t.diagnostics(r.Diags)
 }
+
+// Still says nothing: a run has its line when it is over.
+func (t *Text) Still(*suite.Run, suite.Progress, time.Duration) {}
 
 func (t *Text) diagnostics(ds []diag.Diagnostic) {
 	for _, d := range ds {
