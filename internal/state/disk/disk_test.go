@@ -156,3 +156,26 @@ func TestAppend(t *testing.T) {
 		t.Errorf("an existing file was opened: %v", err)
 	}
 }
+
+// TestReplacePipe: a pipe gets what is written, and stays one, also behind a symbolic link.
+func TestReplacePipe(t *testing.T) {
+	dir := t.TempDir()
+	pipe, link := filepath.Join(dir, "pipe"), filepath.Join(dir, "link")
+	if err := errors.Join(syscall.Mkfifo(pipe, 0o600), os.Symlink(pipe, link)); err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan string)
+	go func() {
+		text, _ := os.ReadFile(pipe)
+		got <- string(text)
+	}()
+	if err := disk.Replace(disk.OS, link, []byte("text")); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Lstat(pipe); err != nil || info.Mode()&fs.ModeNamedPipe == 0 {
+		t.Fatal(info, err)
+	}
+	if text := <-got; text != "text" {
+		t.Errorf("%q", text)
+	}
+}

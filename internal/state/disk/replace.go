@@ -3,6 +3,7 @@ package disk
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,7 +13,8 @@ import (
 
 // Replace puts data into the place of the file at path, which need not exist. A symbolic link
 // there is followed and stays; directories on the way are made. After an error the old file is
-// still there, whole; after success the new one is durable.
+// still there, whole; after success the new one is durable. A device or a pipe is written to, and stays: nothing may get
+// into the place of /dev/null.
 func Replace(fsys FS, path string, data []byte) error {
 	_, err := ReplaceWith(fsys, path, data, nil)
 	return err
@@ -34,6 +36,9 @@ func ReplaceWith(fsys FS, path string, data []byte, ready func(File) error) (Fil
 }
 
 func replace(fsys FS, path string, fill func(io.Writer) error, ready func(File) error) (File, error) {
+	if info, err := fsys.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return into(fsys, path, fill, ready)
+	}
 	target, err := Resolve(fsys, path)
 	if err != nil {
 		return nil, err
@@ -61,6 +66,21 @@ func replace(fsys FS, path string, fill func(io.Writer) error, ready func(File) 
 	}
 	if err := fsys.SyncDir(dir); err != nil {
 		return f, fmt.Errorf("%s is written, but may not survive a loss of power: %w", path, err)
+	}
+	return f, nil
+}
+
+// into writes to a device or a pipe.
+func into(fsys FS, path string, fill func(io.Writer) error, ready func(File) error) (File, error) {
+	f, err := fsys.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err = fill(f); err == nil && ready != nil {
+		err = ready(f)
+	}
+	if err != nil || ready == nil {
+		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
