@@ -55,6 +55,12 @@ func (d *Directory) OpenFile(path, backup string) (store.Store, bool) {
 	return d.sealed(store.NewLocal(store.LocalOptions{Dir: d.Env.Dir, FS: d.Env.FS, Path: path, Backup: backup}))
 }
 
+// CheckDeclared reports whether the backend block can be understood, without a look at what is there.
+func (d *Directory) CheckDeclared() bool {
+	_, ok := d.declared()
+	return ok
+}
+
 // OpenDeclared opens the store that the backend block says, without a look at what was used before.
 func (d *Directory) OpenDeclared(ctx context.Context) (store.Store, bool) {
 	s, ok := d.declared()

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lethe-iac/lethe/internal/backend"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/config/testfile"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -162,15 +163,34 @@ func (t Tests) Forget(k suite.Kept) error {
 	return err
 }
 
-// Open opens and locks the state that the backend block of a run says: that of the default workspace, whichever is
-// selected.
-func (t Tests) Open(ctx context.Context, r *suite.Run, bag *diag.Bag) (suite.Place, bool) {
-	env := Workspaces(t.p.Call)
-	env.Bag, env.Data = bag, filepath.Join(t.states(), testfile.Key(r.File.File, r.Run))
+// CheckBackends reports whether the backend blocks of runs can be understood.
+func (t Tests) CheckBackends(files []*testfile.File) bool {
+	ok := true
+	for _, f := range files {
+		for _, r := range f.Runs {
+			if r.Backend != nil {
+				ok = t.statesOf(f, r, t.p.Bag).CheckDeclared() && ok
+			}
+		}
+	}
+	return ok
+}
+
+// statesOf is where the states of a run are that has a backend block.
+func (t Tests) statesOf(f *testfile.File, r *testfile.Run, bag *diag.Bag) *backend.Directory {
 	root := *t.p.Tree.Root.Module
 	root.Backend, root.Cloud = r.Backend, nil
 	d := t.p.newStates()
-	d.Env, d.Root = env, func() *config.Module { return &root }
+	d.Env, d.Root = Workspaces(t.p.Call), func() *config.Module { return &root }
+	d.Env.Bag, d.Env.Data = bag, filepath.Join(t.states(), testfile.Key(f, r))
+	return d
+}
+
+// Open opens and locks the state that the backend block of a run says: that of the default workspace, whichever is
+// selected.
+func (t Tests) Open(ctx context.Context, r *suite.Run, bag *diag.Bag) (suite.Place, bool) {
+	d := t.statesOf(r.File.File, r.Run, bag)
+	env := d.Env
 	st, ok := d.OpenDeclared(ctx)
 	if !ok {
 		return nil, false

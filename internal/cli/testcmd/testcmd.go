@@ -164,7 +164,7 @@ func prepare(ctx context.Context, p *project.Project, f *flags) (*suite.Suite, b
 		return nil, false
 	}
 	given, ok := p.Tests().Collect(files)
-	if !ok || !p.Compile(ctx, vet.CheckOptions{Called: true}) {
+	if !ok || !p.Tests().CheckBackends(files) || !p.Compile(ctx, vet.CheckOptions{Called: true}) {
 		return nil, false
 	}
 	p.Applying = true
