@@ -117,7 +117,7 @@ func (l *logger) write(level, text, other string) {
 			io.WriteString(l.out, jsonLine(now, level, text))
 			return
 		}
-		fmt.Fprintf(l.out, "%s [%s] %s\n", now.Format("2006-01-02T15:04:05.000-0700"), strings.ToUpper(level), text)
+		fmt.Fprintf(l.out, "%s %-7s %s\n", now.Format("2006-01-02T15:04:05.000Z0700"), "["+strings.ToUpper(level)+"]", text)
 	})
 }
 
