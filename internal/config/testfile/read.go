@@ -38,7 +38,7 @@ func Read(dirs []string, o config.Options, sources *diag.Sources, bag *diag.Bag)
 }
 
 func (r *reader) read(body hcl.Body) {
-	content, _ := r.Content(body, fileSchema)
+	content, understood := r.Content(body, fileSchema)
 	runs := map[string]*Run{}
 	var providers, variables hcl.Blocks
 	if b := r.sole(content.Blocks.OfType("test")); b != nil {
@@ -75,8 +75,10 @@ func (r *reader) read(body hcl.Body) {
 		}
 	}
 	r.backends()
-	r.passed()
-	r.references()
+	if understood { // else what seems to be missing may be a block that is misspelt
+		r.passed()
+		r.references()
+	}
 	for name, m := range r.file.Mocks {
 		if p := r.file.Providers[name]; p != nil {
 			r.Bag.Add(diag.Errorf("Duplicate provider block", "The provider %s is configured at %s and mocked here. A provider configuration is either real or a mock.", name, p.Range).At(m.Range))
