@@ -69,11 +69,15 @@ func runOutput(ctx context.Context, c *base.Call, f *project.Options) int {
 }
 
 func rawFits(c *base.Call) bool {
-	if c.View.Raw && (c.View.JSON || len(c.Operands) != 1) {
-		c.Bag.Add(diag.Errorf("Invalid output format", "The -raw option prints one named output, and cannot be combined with -json."))
-		return false
+	switch {
+	case c.View.Raw && c.View.JSON:
+		c.Bag.Add(diag.Errorf("Invalid output format", "The -raw option prints the text of an output, and -json a document: give one of them."))
+	case c.View.Raw && len(c.Operands) != 1:
+		c.Bag.Add(diag.Errorf("Output name required", "The -raw option prints one output. Name it: lethe output -raw NAME."))
+	default:
+		return true
 	}
-	return true
+	return false
 }
 
 func oneOutput(c *base.Call, outputs map[string]state.Output, name string, o view.Options) int {

@@ -11,6 +11,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/project"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/disk"
 )
 
 // readOnly opens the working directory for a command that looks at nothing but the state.
@@ -74,7 +75,7 @@ func ReadFile(ctx context.Context, p *project.Project, name string) (*state.Snap
 		data, err = os.ReadFile(c.Path(name))
 	}
 	if err != nil {
-		c.Bag.Add(diag.Errorf("Error reading source state", "%s.", err))
+		c.Bag.Add(diag.Errorf("Error reading source state", "The file %s cannot be read: %s.", name, disk.Reason(err)))
 		return nil, false
 	}
 	return p.OpenState(ctx, data, which)
