@@ -47,6 +47,10 @@ func (e *Env) Run(cmd *Command, args []string) (code int) {
 		c.UI.DoneQuiet()
 		code = ExitError
 	}
+	if d, is := c.UI.lacking(); is {
+		c.Bag.Add(d)
+		c.UI.DoneQuiet()
+	}
 	if d, is := c.interrupted(); is && code == ExitError {
 		c.Bag.Add(d)
 		return c.UI.Fail()

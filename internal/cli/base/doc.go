@@ -148,6 +148,7 @@ type Screen struct {
 	view.View
 	call  *Call
 	into  *os.File // of -json-into; nil without it
+	wrote *stdout  // what is written there
 	in    *bufio.Reader
 	ended bool // nothing comes from it any more
 }
