@@ -75,6 +75,9 @@ func WriteJUnit(w io.Writer, files []*suite.File, o Options) error {
 	return err
 }
 
+// noCharacters are in no XML, not even escaped. Control characters are made visible before.
+var noCharacters = strings.NewReplacer("\ufffe", "\ufffd", "\uffff", "\ufffd")
+
 func (o Options) testCase(f *suite.File, r *suite.Run) testCase {
 	c := testCase{Name: r.Name, Class: f.Name}
 	if !r.Began.IsZero() {
@@ -87,7 +90,7 @@ func (o Options) testCase(f *suite.File, r *suite.Run) testCase {
 		if d.Severity == diag.Warning {
 			to = &warnings
 		}
-		to.WriteString(view.DiagnosticText(d, o.Options))
+		_, _ = noCharacters.WriteString(to, view.DiagnosticText(d, o.Options))
 	}
 	switch r.Status {
 	case suite.Skip, suite.Pending:
