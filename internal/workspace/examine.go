@@ -24,6 +24,7 @@ type Examination struct {
 	Journal *Found   // nil: there is none
 	Stored  []*Found // journals in the store, of runs whose directory is another or gone
 	Copies  []Copy   // backups and former states, those first that were written last
+	Older   int      // how many former states there are besides, which were not looked at
 	Files   []string
 	Twice   [][]addr.Object // objects of one type and provider with the same ID: it may be one real object
 }
@@ -78,7 +79,7 @@ func Examine(ctx context.Context, env *Env, st store.Store, name string) (*Exami
 		x.State.read(data)
 	}
 	x.Twice = twice(x.State.Snapshot)
-	x.Copies = copies(ctx, env, st, name, x.State.Snapshot)
+	x.Copies, x.Older = copies(ctx, env, st, name, x.State.Snapshot)
 	x.Journal = examineJournal(env, st, name, x.State.Snapshot)
 	if x.Stored, err = storedJournals(ctx, st, name, x.State.Snapshot, x.Journal.run()); err != nil {
 		env.Bag.Add(diag.Errorf("Failed to read the journal", "%s.", err))
@@ -117,9 +118,17 @@ func opened(ctx context.Context, st store.Store, data []byte) ([]byte, error) {
 	return data, nil
 }
 
-// copies are the backup and the former states that there are, each text once. now is the present one; nil: it cannot be read.
-func copies(ctx context.Context, env *Env, st store.Store, name string, now *state.Snapshot) []Copy {
-	var out []Copy
+// Of former states, which a database has for each writing of a month, no more are looked at than these, or than have so
+// many bytes together, once one is whole.
+const (
+	mostCopies     = 20
+	mostCopiedSize = 256 << 20
+)
+
+// copies are the backup and the former states that there are, each text once, and how many older ones were not looked
+// at. now is the present one; nil: it cannot be read.
+func copies(ctx context.Context, env *Env, st store.Store, name string, now *state.Snapshot) (out []Copy, older int) {
+	size := 0 // of those that are whole
 	add := func(c Copy, data []byte, err error) {
 		if err == nil {
 			data, err = opened(ctx, st, data)
@@ -128,6 +137,9 @@ func copies(ctx context.Context, env *Env, st store.Store, name string, now *sta
 			c.Problem = err.Error()
 		} else {
 			c.read(data)
+		}
+		if c.Snapshot != nil {
+			size += len(data)
 		}
 		out = append(out, c)
 	}
@@ -144,6 +156,10 @@ func copies(ctx context.Context, env *Env, st store.Store, name string, now *sta
 			if n == 0 && now != nil && p.Serial == now.Serial {
 				continue // it is no copy of itself
 			}
+			if size > 0 && (n > mostCopies || size > mostCopiedSize) {
+				older = len(past) - n
+				break
+			}
 			data, err := h.Former(ctx, name, p.Serial)
 			if data == nil && err == nil {
 				continue // it is not kept any more
@@ -159,7 +175,7 @@ func copies(ctx context.Context, env *Env, st store.Store, name string, now *sta
 			seen[c.Snapshot.Digest()] = true
 		}
 		return again
-	})
+	}), older
 }
 
 // examineJournal looks at the journal of a state, nil if that cannot be read.

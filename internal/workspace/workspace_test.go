@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -421,6 +422,35 @@ func TestRepair(t *testing.T) {
 	}
 	if x, ok = Examine(ctx, b.Env, b.store, store.Default); !ok || !x.Whole() || x.Journal != nil {
 		t.Errorf("%+v", x)
+	}
+}
+
+// TestManyCopies: of many former states the latest are looked at, and as many of those before them as it takes to find a
+// whole one.
+func TestManyCopies(t *testing.T) {
+	for torn, want := range map[int][2]int{0: {20, 10}, 25: {26, 4}, 30: {30, 0}} {
+		b := newBench(t)
+		dir := filepath.Join(b.Dir, ".terraform.tfstate.history")
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		const all = 30
+		for serial := 1; serial <= all+1; serial++ {
+			text := fmt.Sprintf("{\"version\": 4, \"serial\": %d, \"lineage\": \"l\"}", serial)
+			path := filepath.Join(dir, fmt.Sprintf("%d-%d.tfstate", serial, serial))
+			switch {
+			case serial > all:
+				path = filepath.Join(b.Dir, "terraform.tfstate")
+			case serial > all-torn:
+				text = text[:len(text)-1]
+			}
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if x, ok := Examine(ctx, b.Env, b.store, store.Default); !ok || len(x.Copies) != want[0] || x.Older != want[1] {
+			t.Errorf("with %d torn ones: %d, and %d older", torn, len(x.Copies), x.Older)
+		}
 	}
 }
 

@@ -51,6 +51,9 @@ func ExaminationText(w io.Writer, x *workspace.Examination) error {
 		}
 		line("Backup   %s, written %s: %s", c.Where, c.Time.Format(time.DateTime)+"Z", text)
 	}
+	if x.Older > 0 {
+		line("Backup   %s, not looked at: lethe state history lists them", diag.Counted(x.Older, "older former state", "older former states"))
+	}
 	for _, f := range x.Files {
 		line("File     %s: it may have what the state has not", f)
 	}
@@ -112,6 +115,7 @@ type examinationDocument struct {
 	Journal *journalDocument   `json:"journal,omitempty"`
 	Stored  []*journalDocument `json:"journals_in_store,omitempty"`
 	Backups []copyDocument     `json:"backups"`
+	Older   int                `json:"older_backups,omitempty"` // that were not looked at
 	Files   []string           `json:"files"`
 	Twice   [][]string         `json:"same_id"`
 }
@@ -149,7 +153,7 @@ type unansweredDocument struct {
 
 // ExaminationJSON writes it as a document.
 func ExaminationJSON(w io.Writer, x *workspace.Examination) error {
-	doc := examinationDocument{Format: "1.0", Whole: x.Whole(), State: copyOf(x.State), Backups: []copyDocument{}, Files: append([]string{}, x.Files...), Twice: [][]string{}}
+	doc := examinationDocument{Format: "1.0", Whole: x.Whole(), State: copyOf(x.State), Backups: []copyDocument{}, Older: x.Older, Files: append([]string{}, x.Files...), Twice: [][]string{}}
 	for _, c := range x.Copies {
 		doc.Backups = append(doc.Backups, copyOf(c))
 	}
