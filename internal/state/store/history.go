@@ -122,7 +122,7 @@ func (l *Local) keep(workspace, backup string, old []byte, written time.Time) {
 		switch {
 		case n >= keptStates || n > 0 && bytes > keptBytes:
 			_ = l.fs.Remove(path)
-		case l.seal != nil && !k.sealed:
+		default:
 			l.sealKept(dir, k)
 		}
 	}
@@ -130,6 +130,9 @@ func (l *Local) keep(workspace, backup string, old []byte, written time.Time) {
 
 // sealKept encrypts a former state from the time before states were.
 func (l *Local) sealKept(dir string, k kept) {
+	if l.seal == nil || k.sealed {
+		return
+	}
 	path := filepath.Join(dir, k.name)
 	data, err := l.fs.ReadFile(path)
 	if err == nil {

@@ -96,7 +96,8 @@ func (l *Local) replace(workspace, path string, data []byte) error {
 	return err
 }
 
-// SetAside makes a workspace's state the backup of none: it is somewhere else from now on.
+// SetAside makes a workspace's state the backup of none: it is somewhere else from now on. No writing will come that
+// encrypts what is left behind.
 func (l *Local) SetAside(workspace string) error {
 	path := l.File(workspace)
 	err := l.fs.Rename(path, path+".backup")
@@ -111,6 +112,10 @@ func (l *Local) SetAside(workspace string) error {
 	}
 	if err != nil {
 		return err
+	}
+	all, _ := l.listKept(workspace)
+	for _, k := range all {
+		l.sealKept(l.historyDir(workspace), k)
 	}
 	return l.fs.SyncDir(filepath.Dir(path))
 }
