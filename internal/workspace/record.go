@@ -279,17 +279,26 @@ func keep(ctx context.Context, env *Env, req Request, path string, data []byte) 
 	return disk.Replace(env.FS, path, data)
 }
 
-// Read reads a state without a lock; nil where there is none. What a run has recorded beside it, one
-// that was killed or one that goes on, belongs to it.
+// Read reads a state without a lock; nil where there is none. What runs have recorded beside it, those that were killed
+// and those that go on, belongs to it, here and in a store that keeps journals. Who may not read the journals there has
+// the state as it was written last.
 func Read(ctx context.Context, env *Env, st store.Store, name string) (*state.Snapshot, bool) {
 	s, v, ok := read(ctx, env, Request{Store: st, Name: name}, nil)
 	if !ok {
 		return nil, false
 	}
+	found := v != ""
+	var here runs
 	if r, err := journal.Recover(env.FS, journalFile(env, st, name), s, sealing(st)); err == nil && r != nil {
-		return r.Snapshot, true
+		s, found, here = r.Snapshot, true, runs{r.Header}
 	}
-	if v == "" {
+	stored, _ := store.LostJournals(ctx, st, name)
+	for _, j := range stored {
+		if r, err := journal.Replay(j.Data, s, sealing(st)); err == nil && !here.same(r.Header) {
+			s, found = r.Snapshot, true
+		}
+	}
+	if !found {
 		return nil, true
 	}
 	return s, true

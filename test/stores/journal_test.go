@@ -35,6 +35,9 @@ func TestLostMachine(t *testing.T) {
 	if out := s.directory().run(0, "state", "check"); !strings.Contains(out, "in the store: the run default-") || !strings.Contains(out, "recorded 2 changes that the state has not") {
 		t.Errorf("a look at the state does not find it:\n%s", out)
 	}
+	if list := s.directory().run(0, "state", "list"); !strings.Contains(list, "module.m[\"2\"].terraform_data.a") {
+		t.Errorf("a command that only looks does not see it:\n%s", list)
+	}
 	journals("1")
 	if out := s.directory().run(0, "plan", "-target=module.m[\"3\"]"); !strings.Contains(out, "Recovered an interrupted run") {
 		t.Errorf("a plan does not know of it:\n%s", out)

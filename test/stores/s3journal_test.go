@@ -257,7 +257,9 @@ func testLostRunner(t *testing.T, ours, url string, _ *bucket) {
 			}
 			next := runner(t, ours, p, "")
 			wants(t, next.run(0, "state", "check"), "in the store, of the run that has the lock:", "recorded 4 changes that the state has not")
+			wants(t, next.run(0, "state", "list"), "terraform_data.last") // although the run may go on
 			unlocked(next)
+			wants(t, next.run(0, "state", "list"), "terraform_data.last")
 			wants(t, next.run(0, "state", "check"), "in the store: the run default-", "recorded 4 changes that the state has not")
 			wants(t, next.run(0, "plan", "-var", "v=1"), "Recovered an interrupted run", "4 changes were recovered", "terraform_data.last is tainted")
 			if len(journals(t, url)) == 0 {
@@ -439,8 +441,8 @@ func testJournalOff(t *testing.T, ours, url string, b *bucket) {
 	u.run(0, "destroy", "-auto-approve", "-var", "v=1")
 	// With -lock=false there is no journal, either: who takes the lock could not know that the run goes on.
 	b.denies(nil)
+	on := runner(t, ours, s3Place(url, "net/a", journalOn), "") // init looks at the state
 	b.forget()
-	on := runner(t, ours, s3Place(url, "net/a", journalOn), "")
 	on.run(0, "apply", "-auto-approve", "-lock=false", "-var", "v=1")
 	if n := b.count("PUT journal") + b.count("GET journal"); n != 0 {
 		t.Errorf("with -lock=false, %d requests are about journals", n)
