@@ -248,6 +248,7 @@ func (b *encryptionBuilder) source(ref config.EncryptionRef) *crypt.Source {
 		b.error(ref.Range, "There is no key provider %q %q in the encryption block.", ref.Type, ref.Name)
 		return nil
 	}
+	kind, _ := crypt.ProviderKinds.Find(p.Type)
 	provider, chain, s, ok := evaluate(b, p, name, crypt.ChainArgument, crypt.ProviderKinds)
 	if !ok {
 		return nil
@@ -258,13 +259,13 @@ func (b *encryptionBuilder) source(ref config.EncryptionRef) *crypt.Source {
 			return nil
 		}
 	}
-	if b.checking {
-		b.sources[name] = &crypt.Source{Name: name}
-		return b.sources[name]
-	}
 	out := &crypt.Source{Name: name, Meta: name, Provider: provider, Chain: chain}
 	if alias, ok := s.Text(crypt.AliasArgument); ok && alias != "" {
 		out.Meta = alias
+	}
+	if err := out.CheckMeta(); err != nil {
+		b.error(b.static.Where(p.Body, kind.Schema, p.Range, cty.GetAttrPath(crypt.AliasArgument)), "%s cannot be used: %s.", name, err)
+		return nil
 	}
 	b.sources[name] = out
 	return out

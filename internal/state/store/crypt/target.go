@@ -28,6 +28,19 @@ type Source struct {
 	again map[string]*made // by metadata of the whole chain
 }
 
+// CheckMeta reports why files would not have the metadata of a source, so that no key could open them again.
+func (s *Source) CheckMeta() error {
+	if s.Meta == digestName {
+		return fmt.Errorf("%q is the name of something else in encrypted files. Set another %q", s.Meta, AliasArgument)
+	}
+	for c := s.Chain; c != nil; c = c.Chain {
+		if c.Meta == s.Meta {
+			return fmt.Errorf("its metadata and that of %s, whose keys it is made from, would have one name in encrypted files, %q, and nothing could be decrypted again. Set another %q in one of them", c.Name, s.Meta, AliasArgument)
+		}
+	}
+	return nil
+}
+
 type made struct {
 	key, meta []byte
 	current   bool
