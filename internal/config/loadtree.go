@@ -191,6 +191,9 @@ func (t *treeLoader) childOnly(n *Node) {
 	if b := m.Cloud; b != nil {
 		t.add(diag.Warningf("Cloud configuration ignored", "The cloud block applies to the entire configuration, so it is expected only in the root module. In %s it has no effect. Remove it if this is no root module that is called for testing.", n.Path).At(b.Range))
 	}
+	if b := m.Encryption; b != nil {
+		t.add(diag.Warningf("Encryption not in use", "States and plans are of the entire configuration, so an encryption block is expected only in the root module. In %s it has no effect. Remove it if this is no root module that is called for testing.", n.Path).At(b.MissingItemRange()))
+	}
 	for _, im := range m.Imports {
 		t.add(diag.Errorf("Invalid import configuration", "An import block was detected in %q. Import blocks are only allowed in the root module: move it there, with the address %s.%s.", n.Path, n.Path, im.Resource.Local()).At(im.Range))
 	}
