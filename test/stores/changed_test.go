@@ -22,6 +22,7 @@ type drawn struct {
 	inner     [2]int
 	argument  string
 	outputs   map[int]string
+	checks    map[int]string
 	moved     string
 	comment   int
 }
@@ -33,7 +34,7 @@ type drawnResource struct {
 }
 
 func draw(seed uint64) *drawn {
-	d := &drawn{Rand: rand.New(rand.NewPCG(seed, 1)), resources: map[int]*drawnResource{}, outputs: map[int]string{}, argument: "var.v0"}
+	d := &drawn{Rand: rand.New(rand.NewPCG(seed, 1)), resources: map[int]*drawnResource{}, outputs: map[int]string{}, checks: map[int]string{}, argument: "var.v0"}
 	for i := range 3 {
 		d.locals[i] = fmt.Sprintf("var.v%d", i)
 	}
@@ -66,7 +67,7 @@ func (d *drawn) edit() {
 	i := d.IntN(7)
 	r := d.resources[i]
 	d.moved = ""
-	switch n := d.IntN(14); {
+	switch n := d.IntN(15); {
 	case n < 3:
 		d.variables[d.IntN(len(d.variables))]++
 	case n == 3:
@@ -79,6 +80,8 @@ func (d *drawn) edit() {
 		d.argument = []string{"var.v1", "local.l0", "terraform_data.r0"}[d.IntN(3)]
 	case n == 7:
 		d.outputs[d.IntN(2)] = d.value(10)
+	case n == 14:
+		d.checks[d.IntN(3)] = d.value(10)
 	case n == 8 && r != nil:
 		delete(d.resources, i)
 		if j := d.IntN(7); d.resources[j] == nil && d.IntN(2) == 0 {
@@ -155,6 +158,9 @@ func (d *drawn) files() map[string]string {
 	for _, i := range slices.Sorted(maps.Keys(d.outputs)) {
 		fmt.Fprintf(&b, "output \"o%d\" {\n  value = %s\n}\n", i, fill(d.outputs[i]))
 	}
+	for _, i := range slices.Sorted(maps.Keys(d.checks)) {
+		fmt.Fprintf(&b, "check \"c%d\" {\n  assert {\n    condition = length(jsonencode([var.v2, %s])) %% 2 == 0\n    error_message = \"odd\"\n  }\n}\n", i, fill(d.checks[i]))
+	}
 	b.WriteString(d.moved)
 	values := ""
 	for i, v := range d.variables {
@@ -164,8 +170,8 @@ func (d *drawn) files() map[string]string {
 		"variable \"x\" {}\nresource \"terraform_data\" \"a\" {\n  input = [var.x, %d]\n  triggers_replace = %d\n}\nresource \"terraform_data\" \"b\" {\n  count = 2\n  input = [terraform_data.a.id, %d]\n}\noutput \"o\" {\n  value = terraform_data.b[*].id\n}\n", d.inner[0], d.inner[0]/2, d.inner[1])}
 }
 
-// planned is what a plan with these flags would do: actions by address, of outputs too.
-func (u *directory) planned(flags ...string) (changes, outputs map[string]string, part bool) {
+// planned is what a plan with these flags would do: actions by address, of outputs too, and which conditions do not hold.
+func (u *directory) planned(flags ...string) (changes, outputs, fail map[string]string, part bool) {
 	u.Helper()
 	part = strings.Contains(u.run(0, append([]string{"plan", "-out=p"}, flags...)...), "Planning for what changed")
 	var p struct {
@@ -174,11 +180,22 @@ func (u *directory) planned(flags ...string) (changes, outputs map[string]string
 			Change           struct{ Actions []string }
 		} `json:"resource_changes"`
 		Outputs map[string]struct{ Actions []string } `json:"output_changes"`
+		Checks  []struct {
+			Address struct {
+				Display string `json:"to_display"`
+			}
+			Status string
+		}
 	}
 	text, err := u.cmd("show", "-json", "p").Output()
 	check(u.T, err)
 	check(u.T, json.Unmarshal(text, &p))
-	changes, outputs = map[string]string{}, map[string]string{}
+	changes, outputs, fail = map[string]string{}, map[string]string{}, map[string]string{}
+	for _, c := range p.Checks {
+		if c.Status == "fail" {
+			fail[c.Address.Display] = c.Status
+		}
+	}
 	for _, c := range p.Changes {
 		if a := strings.Join(c.Change.Actions, "+"); a != "no-op" {
 			changes[c.Address+" "+c.Deposed] = a
@@ -189,7 +206,7 @@ func (u *directory) planned(flags ...string) (changes, outputs map[string]string
 			outputs[name] = a
 		}
 	}
-	return changes, outputs, part
+	return changes, outputs, fail, part
 }
 
 // TestChanged: a plan of what changed is the plan of everything, where nothing changed outside. LETHE_LONG=1 does more.
@@ -201,7 +218,7 @@ func TestChanged(t *testing.T) {
 	if os.Getenv("LETHE_LONG") != "" {
 		seeds, steps = 10, 40
 	}
-	smaller, some := 0, 0
+	smaller, some, failed := 0, 0, 0
 	for seed := range seeds {
 		d := draw(uint64(seed))
 		u := newDirectory(t, ours, rowsPlace(port, fmt.Sprintf("changed %d", seed)))
@@ -220,8 +237,8 @@ func TestChanged(t *testing.T) {
 				d.edit()
 			}
 			write()
-			full, outputs, _ := u.planned("-refresh=false", "-changed=false")
-			part, partOutputs, isPart := u.planned("-refresh=false")
+			full, outputs, fail, _ := u.planned("-refresh=false", "-changed=false")
+			part, partOutputs, partFail, isPart := u.planned("-refresh=false")
 			if len(full) > 0 {
 				some++
 			}
@@ -236,13 +253,17 @@ func TestChanged(t *testing.T) {
 			if !maps.Equal(outputs, partOutputs) {
 				t.Errorf("seed %d, step %d: outputs: all of it is %v, what changed is %v\n%s", seed, step, outputs, partOutputs, d.files()["drawn.tf"])
 			}
+			if !maps.Equal(fail, partFail) {
+				t.Errorf("seed %d, step %d: conditions: of all of it %v do not hold, of what changed %v\n%s", seed, step, fail, partFail, d.files()["drawn.tf"])
+			}
+			failed += len(fail)
 			if isPart {
 				smaller++
 			}
 			u.step(d.Rand)
 		}
 	}
-	if t.Logf("%d plans with changes, %d plans of a part of the state", some, smaller); smaller < seeds*steps/4 {
+	if t.Logf("%d plans with changes, %d plans of a part of the state, %d conditions that did not hold", some, smaller, failed); smaller < seeds*steps/4 {
 		t.Error("hardly a plan was of a part")
 	}
 }

@@ -47,7 +47,7 @@ func (o *operation) carryOut(ctx context.Context, pl *plan.Plan, mayForget bool)
 		o.p.Call.CutShort()
 	}
 	if ok {
-		settle(o.p, o.ws, pl)
+		settle(o.p, o.ws, pl, done.Snapshot)
 	}
 	saved := o.ws.SaveApplied(done.Snapshot)
 	refreshed := o.p.Call.Command.Name == "refresh" // of which Terraform and OpenTofu say nothing more

@@ -9,6 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/engine/changed"
 	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
@@ -94,9 +95,9 @@ func (n *narrowed) narrow(req *engine.Request, ws *workspace.State) {
 	}
 }
 
-// settle says for what nothing is left to do after a plan was carried out.
-func settle(p *project.Project, ws *workspace.State, pl *plan.Plan) {
+// settle says for what nothing is left to do after a plan was carried out, which left a state behind.
+func settle(p *project.Project, ws *workspace.State, pl *plan.Plan, after *state.Snapshot) {
 	if ws.Stamped() {
-		ws.Stamp(stampsOf(p).Settled(pl))
+		ws.Stamp(stampsOf(p).Settled(pl, after.Checks))
 	}
 }

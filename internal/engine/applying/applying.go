@@ -49,7 +49,7 @@ func Apply(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Resul
 	if ok && a.plan.Mode == plan.Normal && !a.plan.Partial() && a.anySteps() {
 		a.run.CheckValues()
 	}
-	a.edit.Head().Checks = a.run.Checks.Results(a.plan.Checks)
+	a.edit.Head().Checks = a.run.Checks.Results(a.planned())
 	ok = ok && !bag.HasErrors()
 	return &Result{Snapshot: a.edit.Done(), Frame: r.Frame, Summary: a.summary(ok), Cut: r.Cut.Load()}, ok
 }

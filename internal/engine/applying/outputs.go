@@ -1,6 +1,8 @@
 package applying
 
 import (
+	"slices"
+
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
@@ -48,6 +50,25 @@ func (a *applier) output(c *plan.OutputChange, well bool) {
 	default:
 		a.edit.Output(c.Name, state.Output{Value: v, Type: v.Raw.Type(), Sensitive: c.Sensitive, Deprecated: c.Deprecated})
 	}
+}
+
+// planned are the results of conditions as planning left them. Those that a plan of what changed had no reason to look at
+// are as they were before.
+func (a *applier) planned() []state.Check {
+	if !a.plan.Changed || a.plan.Previous == nil {
+		return a.plan.Checks
+	}
+	before := map[string]state.Check{}
+	for _, c := range a.plan.Previous.Checks {
+		before[c.Addr] = c
+	}
+	out := slices.Clone(a.plan.Checks)
+	for i, c := range out {
+		if was, ok := before[c.Addr]; ok && c.Status == state.Unknown && len(c.Objects) == 0 {
+			out[i] = was
+		}
+	}
+	return out
 }
 
 // expectChecks says which conditions this walk is to evaluate: those of declarations in the plan that have

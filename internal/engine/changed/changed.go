@@ -1,5 +1,5 @@
 // Package changed finds out which resources of a program are not as a run left them: those whose configuration is
-// another, whose objects are, or those of what they are made from. A plan of these, of what refers to them and of what
+// another, whose objects are, or those of what they are made from. So it does for root outputs, and for conditions. A plan of these, of what refers to them and of what
 // they need changes what a plan of everything would, as long as nothing changed outside.
 //
 // Of what the configuration says of a resource there is a digest (Stamps): of the text of its block, and of everything
@@ -16,8 +16,10 @@ import (
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/store"
 )
 
@@ -42,7 +44,7 @@ func (m *Stamps) Reach(r *store.Review, more []addr.Resource) (*Reach, error) {
 	out := &Reach{}
 	names := map[string]bool{}
 	for _, d := range decls {
-		name := stampName(d)
+		name := m.name(d)
 		if name == "" {
 			continue
 		}
@@ -104,21 +106,24 @@ func Needs(p *program.Program, r *store.Review, targets []addr.Target) []string 
 	return slices.AppendSeq([]string{}, maps.Keys(b.part))
 }
 
-// Settled are the stamps of that for which nothing is left to do once a plan was carried out.
-func (m *Stamps) Settled(p *plan.Plan) map[string]store.Stamp {
-	switch {
-	case p.Mode != plan.Normal || p.Errored || len(p.Deferred) > 0 || !p.Changed && len(p.Targets)+len(p.Excludes) > 0:
+// Settled are the stamps of that for which nothing is left to do once a plan was carried out, with these results of
+// conditions: what does not hold is looked at again.
+func (m *Stamps) Settled(p *plan.Plan, results []state.Check) map[string]store.Stamp {
+	if p.Mode != plan.Normal || p.Errored || len(p.Deferred) > 0 || !p.Changed && len(p.Targets)+len(p.Excludes) > 0 {
 		return nil
-	case !p.Changed:
-		return m.Known
 	}
-	chosen, out := map[string]bool{}, map[string]store.Stamp{}
+	chosen, held, out := map[string]bool{}, map[string]bool{}, map[string]store.Stamp{}
 	for _, t := range p.Targets {
 		chosen[t.String()] = true
 	}
+	for _, c := range results {
+		held[c.Addr] = c.Status == state.Pass
+	}
 	for name, stamp := range m.Known {
-		output := m.outputs[name]
-		if chosen[name] || output && !slices.ContainsFunc(stamp.Of, func(of string) bool { return !chosen[of] }) {
+		d := m.values[name]
+		switch {
+		case d != nil && declared.HasConditions(d) && !held[d.String()]:
+		case !p.Changed || chosen[name] || d != nil && !slices.ContainsFunc(stamp.Of, func(of string) bool { return !chosen[of] }):
 			out[name] = stamp
 		}
 	}
@@ -159,12 +164,12 @@ func (b *reacher) forward(from program.Decl) {
 	}
 }
 
-// resources names those that are planned: that are chosen, and that a chosen output is made from, which has no value
-// without them. It collects the part.
+// resources names those that are planned: that are chosen, and that a chosen output, or a condition, is made from, which
+// has no value without them. It collects the part.
 func (b *reacher) resources() []string {
 	decls, out := b.program.Decls(), map[string]bool{}
 	for d := range b.chosen {
-		switch name := stampName(decls[d]); {
+		switch name := b.m.name(decls[d]); {
 		case name == "":
 			continue
 		case decls[d].Kind == program.Resource:

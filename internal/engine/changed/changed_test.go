@@ -51,6 +51,23 @@ module "m" {
 output "o" {
   value = [y_one.c.id, y_base.p.id]
 }
+check "c" {
+  assert {
+    condition     = y_one.c.id != y_one.i.id
+    error_message = "none"
+  }
+}
+resource "y_one" "i" {}
+ephemeral "y_one" "e" {
+  a = y_one.i.id
+}
+check "leased" {
+  assert {
+    condition     = ephemeral.y_one.e.id != y_one.k.id
+    error_message = "none"
+  }
+}
+resource "y_one" "k" {}
 `
 
 var files = map[string]string{"main.tf": root, "m/main.tf": "variable \"x\" {}\nresource \"y_one\" \"i\" {\n  a = var.x\n}\nresource \"y_one\" \"k\" {}\n"}
@@ -94,7 +111,8 @@ func TestReach(t *testing.T) {
 		{"a variable, through a local", "v", files, "", "y_one.a y_one.b"},
 		{"a variable of a module", "w", files, "", "module.m.y_one.i"},
 		{"a comment", "", edit("main.tf", "# about c", "# about c, and more"), "", ""},
-		{"a block", "", edit("main.tf", "a = 1", "a = 2"), "", "data.y_data.d y_base.p y_one.c"},
+		{"a block", "", edit("main.tf", "a = 1", "a = 2"), "", "data.y_data.d y_base.p y_one.c y_one.i"},
+		{"a check", "", edit("main.tf", "y_one.c.id != y_one.i.id", "y_one.i.id != 1"), "", "y_one.i"},
 		{"a block of a module", "", edit("m/main.tf", "y_one\" \"k\" {", "y_one\" \"k\" {\n  a = 1\n"), "", "module.m.y_one.k"},
 		{"a repetition", "", edit("main.tf", `toset(["a"])`, `toset(["b"])`), "", "module.m.y_one.i module.m.y_one.k"},
 		{"an output", "", edit("main.tf", "[y_one.c.id, y_base.p.id]", "[y_one.b.id]"), "", "y_one.b"},
@@ -128,7 +146,7 @@ func TestReach(t *testing.T) {
 			t.Errorf("%s: planned is %q, want %q", c.what, s, c.want)
 		}
 		p := &plan.Plan{Mode: plan.Normal, Part: reach.Part, Changed: true, Targets: reach.Targets}
-		for name := range now.Settled(p) {
+		for name := range now.Settled(p, nil) {
 			if !strings.HasPrefix(name, store.OutputStamp("")) && !strings.Contains(" "+c.want+" ", " "+name+" ") {
 				t.Errorf("%s: %s is settled", c.what, name)
 			}
@@ -137,7 +155,7 @@ func TestReach(t *testing.T) {
 	if reach, err := was.Reach(&store.Review{}, nil); err != nil || !reach.Whole {
 		t.Errorf("where nothing is known: %v %v", reach, err)
 	}
-	if got := was.Settled(&plan.Plan{Mode: plan.Normal, Targets: []addr.Target{{}}}); len(got) > 0 {
+	if got := was.Settled(&plan.Plan{Mode: plan.Normal, Targets: []addr.Target{{}}}, nil); len(got) > 0 {
 		t.Errorf("after -target: %v", got)
 	}
 }

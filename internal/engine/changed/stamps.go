@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/state/store"
 )
@@ -19,11 +20,13 @@ type Request struct {
 	Version func(addr.Provider) string
 }
 
-// Stamps are those of a program: of all resources but ephemeral ones, and of root outputs.
+// Stamps are those of a program: of all resources but ephemeral ones, of root outputs, and of what else has conditions,
+// unless these need ephemeral resources.
 type Stamps struct {
-	Known   map[string]store.Stamp // by address without keys, or store.OutputStamp; those without a digest are not there
+	// Known are they by address without keys, store.OutputStamp or store.ConditionsStamp; those without a digest are not there.
+	Known   map[string]store.Stamp
 	request Request
-	outputs map[string]bool
+	values  map[string]*program.Declaration // outputs, and what else has conditions
 	texts   texts
 	said    map[program.Decl]*said
 }
@@ -33,12 +36,13 @@ type said struct {
 	digest string
 	of     []string // the resources that it refers to, through values too; sorted
 	varies bool     // it may be another each time
+	leased bool     // it needs ephemeral resources
 	done   bool
 }
 
 // New works out the stamps.
 func New(r Request) *Stamps {
-	m := &Stamps{Known: map[string]store.Stamp{}, request: r, outputs: map[string]bool{}, texts: texts{}, said: map[program.Decl]*said{}}
+	m := &Stamps{Known: map[string]store.Stamp{}, request: r, values: map[string]*program.Declaration{}, texts: texts{}, said: map[program.Decl]*said{}}
 	imported := map[addr.Resource]bool{}
 	for n := range r.Program.Nodes() {
 		for _, b := range n.Unit.Imports {
@@ -46,11 +50,13 @@ func New(r Request) *Stamps {
 		}
 	}
 	for _, d := range r.Program.Decls() {
-		name := stampName(d)
+		name := m.name(d)
 		if name == "" {
 			continue
 		}
-		m.outputs[name] = d.Kind == program.Output
+		if d.Kind != program.Resource {
+			m.values[name] = d
+		}
 		if s := m.say(d.ID); !s.varies && !(d.Kind == program.Resource && imported[d.Resource]) {
 			m.Known[name] = store.Stamp{Config: s.digest, Of: s.of}
 		}
@@ -58,7 +64,18 @@ func New(r Request) *Stamps {
 	return m
 }
 
-// stampName is the name of the stamp of a declaration; "" where it has none.
+// name is the name of the stamp of a declaration; "" where it has none.
+func (m *Stamps) name(d *program.Declaration) string {
+	if d.Kind != program.Resource && declared.HasConditions(d) && !(d.Kind == program.Output && d.Module.IsRoot()) {
+		if m.say(d.ID).leased {
+			return ""
+		}
+		return store.ConditionsStamp(d.String())
+	}
+	return stampName(d)
+}
+
+// stampName is the name of the stamp of a resource or a root output; "" where there is none.
 func stampName(d *program.Declaration) string {
 	switch {
 	case d.Kind == program.Output && d.Module.IsRoot():
@@ -94,6 +111,7 @@ func (m *Stamps) say(id program.Decl) *said {
 		}
 		next := m.say(ref.To)
 		s.varies = s.varies || next.varies
+		s.leased = s.leased || next.leased || to.Kind == program.Resource
 		b = append(append(b, ' '), next.digest...)
 		for _, name := range next.of {
 			of[name] = true

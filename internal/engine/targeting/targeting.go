@@ -6,6 +6,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
@@ -88,7 +89,7 @@ func (p *selector) chooseTargets(s *Selection) {
 		}
 	}
 	p.selectDependencies(s, anywhere, addr.Target{}, next)
-	p.selectDependencies(s, p.fedOutputs(s), addr.Target{}, p.values)
+	p.selectDependencies(s, p.fed(s), addr.Target{}, p.values)
 }
 
 // through are the references of d without which nothing can be imported to it: its arguments are not looked at.
@@ -107,12 +108,12 @@ func (p *selector) values(d program.Decl) []program.Ref {
 	return slices.DeleteFunc(slices.Clone(p.request.Program.Refs(d)), func(r program.Ref) bool { return p.request.Program.Decls()[r.To].Kind == program.Resource })
 }
 
-// fedOutputs are the root outputs made from what is all selected; of a plan of what changed also those made from
-// nothing. Other outputs keep what they have.
-func (p *selector) fedOutputs(s *Selection) []program.Decl {
+// fed are the root outputs made from what is all selected; of a plan of what changed also those made from nothing, and what
+// else has conditions. Other outputs, and results of conditions, keep what they have.
+func (p *selector) fed(s *Selection) []program.Decl {
 	var out []program.Decl
 	for _, d := range p.request.Program.Decls() {
-		if d.Kind != program.Output || !d.Module.IsRoot() {
+		if !(d.Kind == program.Output && d.Module.IsRoot()) && !(p.request.Changed && d.Kind != program.Resource && declared.HasConditions(d)) {
 			continue
 		}
 		from, all := 0, true

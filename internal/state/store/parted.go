@@ -27,7 +27,7 @@ type Part struct {
 	Stamps    map[string]Stamp // of those for which a run left nothing to do
 }
 
-// Stamp says what a resource, or an output, is made from, beside what the state has of it. A store keeps a digest of it
+// Stamp says what a resource, an output, or a condition is made from, beside what the state has of it. A store keeps a digest of it
 // and of the objects of all these resources: that is the same as long as nothing of it was changed, however that came.
 type Stamp struct {
 	Config string   // a digest of what the configuration says
@@ -43,6 +43,10 @@ type Review struct {
 
 // OutputStamp is the name of the stamp of a root output.
 func OutputStamp(name string) string { return "output " + name }
+
+// ConditionsStamp is the name of the stamp of what has conditions and no rows: a check block, or an output or a variable of
+// a module.
+func ConditionsStamp(address string) string { return "conditions of " + address }
 
 // PartsOf is what a store can do with parts of its states.
 func PartsOf(s Store) (Parted, bool) {

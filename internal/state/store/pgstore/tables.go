@@ -30,7 +30,7 @@ var versionColumns = []column{
 // resourceColumns are those of the table that has a row for each resource of a state, as the state is.
 var resourceColumns = []column{
 	{"state", "bigint NOT NULL", "The id of the state in the table of states."},
-	{"resource", "text NOT NULL", "The address of the resource, without keys; of an output, output and its name."},
+	{"resource", "text NOT NULL", "The address of the resource, without keys; of an output, output and its name; of conditions of what is neither, conditions of and its address."},
 	{"sum", "bytea NOT NULL", "The sum of the digests of its rows; zeros if it has none."},
 	{"stamp", "text", "A digest of its rows, of its configuration and of what it is made from, as of a run that left nothing to do for it."},
 }

@@ -262,7 +262,9 @@ func (n *following) stamp(w *writing, now *present) {
 	all, touched := maps.Clone(now.resources), maps.Clone(w.sums)
 	if w.data != nil {
 		for name := range now.resources {
-			if _, there := touched[name]; !there && (w.part == nil || strings.HasPrefix(name, store.OutputStamp(""))) {
+			_, there := touched[name]
+			kept := w.stamps == nil && strings.HasPrefix(name, store.ConditionsStamp("")) // no writing without stamps says anything of them
+			if !there && !kept && (w.part == nil || strings.HasPrefix(name, store.OutputStamp(""))) {
 				touched[name] = rows.Sum{}
 			}
 		}
