@@ -63,6 +63,14 @@ func (d *Directory) Encryption() (*Encryption, bool) {
 	return d.encrypting.is, d.encrypting.ok
 }
 
+// EncryptionOfPlan makes the configuration of a saved plan say how states are encrypted, where that of the directory does
+// not: the directory may have none.
+func (d *Directory) EncryptionOfPlan() {
+	if now := d.Present(); now == nil || now.Encryption == nil {
+		d.encrypting = encrypting{}
+	}
+}
+
 func (d *Directory) encryption() (*Encryption, bool) {
 	said, ok := d.saidOfEncryption()
 	if said == nil || !ok {

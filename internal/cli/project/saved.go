@@ -115,6 +115,7 @@ func (p *Project) LoadSaved(ctx context.Context, saved *file.Contents) bool {
 		return false
 	}
 	p.unsecret()
+	p.States().EncryptionOfPlan()
 	// What is in a plan was checked when the plan was made; files beside it may be gone.
 	return p.Compile(ctx, vet.CheckOptions{BodiesOnly: true})
 }
