@@ -12,6 +12,8 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -412,6 +414,47 @@ func TestOpenBao(t *testing.T) {
 	}
 	if _, _, err := at("other").Open(t.Context(), data); err == nil || !strings.Contains(err.Error(), "permission denied") {
 		t.Error(err)
+	}
+}
+
+// TestOpenBaoTLS: the server may have a certificate of an authority of the house.
+func TestOpenBaoTLS(t *testing.T) {
+	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, `{"data":{"plaintext":%q,"ciphertext":"c"}}`, base64.StdEncoding.EncodeToString(make([]byte, 32)))
+	}))
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+	defer srv.Close()
+	dir := t.TempDir()
+	for name, text := range map[string][]byte{"ca": pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}), "none": []byte("x")} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k, _ := ProviderKinds.Find("openbao")
+	v, err := k.Schema.Coerce(cty.ObjectVal(map[string]cty.Value{"key_name": cty.StringVal("k"), "token": cty.StringVal("t"), "address": cty.StringVal(srv.URL)}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		env  map[string]string
+		said string
+	}{
+		{nil, "certificate"},
+		{map[string]string{"BAO_CACERT": filepath.Join(dir, "ca")}, ""},
+		{map[string]string{"BAO_CACERT": filepath.Join(dir, "ca"), "BAO_TLS_SERVER_NAME": "another.test"}, "another.test"},
+		{map[string]string{"BAO_SKIP_VERIFY": "true"}, ""},
+		{map[string]string{"BAO_SKIP_VERIFY": "perhaps"}, "BAO_SKIP_VERIFY"},
+		{map[string]string{"BAO_CACERT": filepath.Join(dir, "none")}, "BAO_CACERT names contains no certificate"},
+		{map[string]string{"BAO_CACERT": filepath.Join(dir, "missing")}, "BAO_CACERT names cannot be read"},
+		{map[string]string{"BAO_CLIENT_CERT": filepath.Join(dir, "ca")}, "BAO_CLIENT_KEY"},
+	} {
+		p, err := k.Make(store.Settings{Config: v, Schema: k.Schema, Getenv: func(name string) string { return c.env[name] }})
+		if err == nil {
+			_, _, err = p.Fresh(t.Context(), nil)
+		}
+		if (err == nil) != (c.said == "") || err != nil && !strings.Contains(err.Error(), c.said) {
+			t.Errorf("%v: %v", c.env, err)
+		}
 	}
 }
 

@@ -3,10 +3,14 @@ package crypt
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -49,8 +53,42 @@ func newOpenBao(s store.Settings) (Provider, error) {
 		return nil, s.Bad("key_length", `"key_length" is to be 16, 32 or 64, not %d`, b.length)
 	}
 	s.Secret(b.token)
+	if b.client.Transport, err = openBaoTransport(s); err != nil {
+		return nil, err
+	}
 	b.engine = u.JoinPath("v1", cmp.Or(strings.Trim(path, "/"), "transit"))
 	return b, nil
+}
+
+// openBaoTransport goes by the variables that OpenBao's own program has for TLS.
+func openBaoTransport(s store.Settings) (*http.Transport, error) {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	c := &tls.Config{}
+	t.TLSClientConfig = c
+	var err error
+	if c.InsecureSkipVerify, err = s.Bool("", "BAO_SKIP_VERIFY"); err != nil {
+		return nil, err
+	}
+	c.ServerName, _ = s.Text("", "BAO_TLS_SERVER_NAME")
+	if path, ok := s.Text("", "BAO_CACERT"); ok {
+		pem, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("the file that BAO_CACERT names cannot be read: %w", err)
+		}
+		if c.RootCAs = x509.NewCertPool(); !c.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, errors.New("the file that BAO_CACERT names contains no certificate in PEM")
+		}
+	}
+	cert, has := s.Text("", "BAO_CLIENT_CERT")
+	key, _ := s.Text("", "BAO_CLIENT_KEY")
+	if has || key != "" {
+		pair, err := tls.LoadX509KeyPair(cert, key)
+		if err != nil {
+			return nil, fmt.Errorf("the client certificate and key that BAO_CLIENT_CERT and BAO_CLIENT_KEY name cannot be used: %w", err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return t, nil
 }
 
 type openBaoMeta struct {
