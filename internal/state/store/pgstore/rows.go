@@ -43,7 +43,7 @@ func (e *layoutError) Error() string { return e.text }
 
 // layout refuses what stands in the table of states, if it is not of the layout of the store.
 func (r *remote) layout(workspace string, data []byte) error {
-	const move = "or move it with: lethe init -migrate-state"
+	const move = "or move it, in its own directory, with: lethe init -migrate-state"
 	in, rest := bytes.HasPrefix(data, []byte(inRows)), string(data)
 	switch {
 	case len(data) == 0 || in && r.o.Rows && (rest == marker || rest == first) || !in && !r.o.Rows:
@@ -51,9 +51,9 @@ func (r *remote) layout(workspace string, data []byte) error {
 	case in && r.o.Rows:
 		return &layoutError{fmt.Sprintf("the rows of workspace %q were written by a newer version of this program, and are of another format: %.100s", workspace, rest)}
 	case in:
-		return &layoutError{fmt.Sprintf("the state of workspace %q is kept in rows, not as a document. Set layout = \"rows\" in the block of the backend, %s", workspace, move)}
+		return &layoutError{fmt.Sprintf("the state of workspace %q is kept in rows, not as a document. Set layout = \"rows\" in the settings of the backend, %s", workspace, move)}
 	}
-	return &layoutError{fmt.Sprintf("the state of workspace %q is kept as a document, not in rows. Set layout = \"document\" in the block of the backend, %s", workspace, move)}
+	return &layoutError{fmt.Sprintf("the state of workspace %q is kept as a document, not in rows. Set layout = \"document\" in the settings of the backend, %s", workspace, move)}
 }
 
 // header is the writing that a state is of.
