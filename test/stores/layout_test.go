@@ -217,7 +217,7 @@ func testWrongLayout(t *testing.T, ours string, p place) {
 	}
 	document := never(ours)
 	for _, args := range [][]string{{"init"}, {"init", "-reconfigure"}, {"plan", "-var", "v=1"}, {"apply", "-auto-approve", "-lock=false", "-var", "v=1"}, {"state", "list"}, {"destroy", "-auto-approve", "-var", "v=1"}} {
-		if out := document.run(1, args...); !strings.Contains(strings.Join(strings.Fields(strings.ReplaceAll(out, "│", " ")), " "), `Set layout = "rows" in the block of the backend`) {
+		if out := document.run(1, args...); !strings.Contains(strings.Join(strings.Fields(strings.ReplaceAll(out, "│", " ")), " "), `Set layout = "rows" in the settings of the backend`) {
 			t.Errorf("%v: %s", args, out)
 		}
 	}
