@@ -294,3 +294,58 @@ func (u *directory) step(d *drawn) {
 		u.run(0, "apply", "-auto-approve", "-changed")
 	}
 }
+
+// TestConditionsOfParts: a plan of a part of a state looks at the conditions that changed, or that what they are made from
+// did, and leaves the results of the others.
+func TestConditionsOfParts(t *testing.T) {
+	ours, err := lethe()
+	check(t, err)
+	port := startPostgres(t)
+	at := rowsPlace(port, "conditions")
+	u := newDirectory(t, ours, at)
+	write := func(limit, most int) {
+		var b strings.Builder
+		fmt.Fprintf(&b, "variable \"v\" {\n  default = 0\n}\nvariable \"w\" {\n  default = 0\n}\nmodule \"m\" {\n  source = \"./m\"\n  w = var.w\n}\n")
+		for i := range 20 {
+			fmt.Fprintf(&b, "resource \"terraform_data\" \"r%d\" {\n  input = tonumber(%s)\n}\n", i, map[bool]string{true: "var.v", false: "0"}[i == 0])
+			fmt.Fprintf(&b, "check \"c%d\" {\n  assert {\n    condition = terraform_data.r%d.output < %d\n    error_message = \"too much\"\n  }\n}\n", i, i, map[bool]int{true: limit, false: 9}[i == 1])
+		}
+		u.configure(b.String() + at.backend)
+		check(t, os.MkdirAll(filepath.Join(u.dir, "m"), 0o700))
+		check(t, os.WriteFile(filepath.Join(u.dir, "m/main.tf"), fmt.Appendf(nil, "variable \"w\" {}\noutput \"o\" {\n  value = 1\n  precondition {\n    condition = var.w < %d\n    error_message = \"no room\"\n  }\n}\n", most), 0o600))
+	}
+	results := func(want string) {
+		t.Helper()
+		if got := query(t, port, `SELECT string_agg(config_addr || ' ' || status, ', ' ORDER BY config_addr) FROM conditions.states_checks WHERE until IS NULL AND status <> 'pass'`); got != want {
+			t.Errorf("other than pass are %q, not %q", got, want)
+		}
+		if n := query(t, port, `SELECT count(*) FROM conditions.states_checks c, (SELECT max(number) AS last FROM conditions.states_versions) v WHERE since = last AND last > 1`); len(n) > 1 || n > "3" {
+			t.Errorf("%s results were written", n)
+		}
+	}
+	write(9, 5)
+	u.run(0, "init")
+	u.run(0, "apply", "-auto-approve")
+	results("")
+	u.run(0, "apply", "-auto-approve", "-changed", "-var=v=1")
+	results("")
+	if out := u.run(0, "apply", "-auto-approve", "-changed", "-var=v=10"); !strings.Contains(out, "terraform_data.r0.output is 10") {
+		t.Errorf("the check of what changed is not made:\n%s", out)
+	}
+	results("check.c0 fail")
+	if out := u.run(0, "plan", "-changed", "-var=v=10"); !strings.Contains(out, "too much") {
+		t.Errorf("what does not hold is not said again:\n%s", out)
+	}
+	u.run(0, "apply", "-auto-approve", "-target=terraform_data.r0", "-var=v=2")
+	results("check.c0 unknown") // as with every -target
+	u.run(0, "apply", "-auto-approve", "-changed", "-var=v=2")
+	results("")
+	write(0, 5)
+	if out := u.run(0, "plan", "-changed", "-var=v=2"); !strings.Contains(out, "terraform_data.r1.output is 0") {
+		t.Errorf("a check that was edited is not made:\n%s", out)
+	}
+	write(9, 5)
+	if out := u.run(1, "plan", "-changed", "-var=v=2", "-var=w=7"); !strings.Contains(out, "no room") {
+		t.Errorf("the condition of an output of a module is not looked at:\n%s", out)
+	}
+}

@@ -52,19 +52,33 @@ func (a *applier) output(c *plan.OutputChange, well bool) {
 	}
 }
 
-// planned are the results of conditions as planning left them. Those that a plan of what changed had no reason to look at
-// are as they were before.
+// planned are the results of conditions as planning left them. Of a part of a state, those that it had no reason to look at
+// are as they were before: nothing changes that they are made from.
 func (a *applier) planned() []state.Check {
-	if !a.plan.Changed || a.plan.Previous == nil {
+	if a.plan.Part == nil || a.plan.Previous == nil {
 		return a.plan.Checks
 	}
-	before := map[string]state.Check{}
+	before, changes, decls := map[string]state.Check{}, map[addr.Resource]bool{}, map[string]program.Decl{}
 	for _, c := range a.plan.Previous.Checks {
 		before[c.Addr] = c
 	}
+	for _, c := range a.plan.Changes {
+		changes[c.Object.Resource()] = changes[c.Object.Resource()] || c.Action != plan.NoOp
+	}
+	for _, d := range a.run.Program.Decls() {
+		decls[d.String()] = d.ID
+	}
 	out := slices.Clone(a.plan.Checks)
 	for i, c := range out {
-		if was, ok := before[c.Addr]; ok && c.Status == state.Unknown && len(c.Objects) == 0 {
+		was, ok := before[c.Addr]
+		if !ok || c.Status != state.Unknown || len(c.Objects) > 0 {
+			continue
+		}
+		stays := true
+		a.run.Receivers.Resources(decls[c.Addr], func(r program.Ref) {
+			stays = stays && !changes[a.run.Program.Decls()[r.To].Resource]
+		})
+		if stays {
 			out[i] = was
 		}
 	}
