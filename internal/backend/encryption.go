@@ -316,7 +316,7 @@ func evaluate[M any](b *encryptionBuilder, p *config.EncryptionPart, name, argum
 func (b *encryptionBuilder) settings(p *config.EncryptionPart, sch *crypt.Schema, name string) (store.Settings, bool) {
 	v, ok := b.static.Body(p.Body, sch, "encryption", b.d.Env.Bag)
 	if ok && !b.checking && !v.Raw.IsWhollyKnown() {
-		b.error(p.Range, "The settings of %s must be known before anything is planned.", name)
+		b.error(p.Range, "The settings of %s must be known before anything is planned. Set the variables that they are made from.", name)
 		ok = false
 	}
 	if !ok || b.checking {
