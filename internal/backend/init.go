@@ -132,7 +132,7 @@ func (d *Directory) reselect(names []string, req InitRequest) bool {
 	if len(names) > 0 {
 		there = "Select one of these with \"lethe workspace select NAME\" or TF_WORKSPACE: " + strings.Join(names, ", ")
 	}
-	d.Env.Bag.Add(diag.Errorf(fmt.Sprintf("Workspace %q doesn't exist.", selected), "It is the selected one, and the backend has no workspace of that name. %s.", there))
+	d.Env.Bag.Add(diag.Errorf(fmt.Sprintf("Workspace %q doesn't exist.", selected), "It is the selected workspace, and the backend has none of that name. %s.", there))
 	return false
 }
 
@@ -165,7 +165,7 @@ func (m *migration) end() {
 func (m *migration) putAside() bool {
 	for _, l := range m.left {
 		if err := l.SetAside(l.workspace); err != nil {
-			m.Env.Bag.Add(diag.Errorf("Failed to move the state", "It was copied to the new backend, but the original cannot be renamed: %s. Remove it.", disk.Reason(err)))
+			m.Env.Bag.Add(diag.Errorf("Failed to move the state", "The state was copied to the new backend, but its file cannot be renamed: %s. Remove that file: it would be taken for a state that is in use.", disk.Reason(err)))
 			return false
 		}
 	}
@@ -244,7 +244,7 @@ func (d *Directory) renamed(ctx context.Context, name string, to store.Store, ne
 	if name = cmp.Or(d.Env.Getenv(workspace.Variable), req.Rename()); name != "" {
 		return name, true
 	}
-	d.Env.Bag.Add(diag.Errorf("The default workspace needs a name", "The new backend has no workspace %q, and the previous one has a state of it. Set %s to the name that the workspace is to have there, or use -reconfigure to leave the state where it is.", store.Default, workspace.Variable))
+	d.Env.Bag.Add(diag.Errorf("The default workspace needs a name", "The new backend has no workspace %q, and the previous one has a state in it. Set %s to a name for that workspace in the new backend, or use -reconfigure to leave the state where it is.", store.Default, workspace.Variable))
 	return "", false
 }
 
@@ -265,14 +265,14 @@ func (m *migration) copySelected(ctx context.Context, from, to store.Store, name
 	d, next := m.Directory, m.next
 	selected := d.Env.Selected()
 	if !slices.Contains(names, selected) {
-		d.Env.Bag.Add(diag.Errorf("Workspaces not supported", "The backend %q keeps one state, and the selected workspace %q has none that could be copied there. Select one of these first: %s.", next.driver.Name, selected, strings.Join(names, ", ")))
+		d.Env.Bag.Add(diag.Errorf("Workspaces not supported", "The backend %q keeps only one state, and the selected workspace %q has none that could be copied there. Select one of these first: %s.", next.driver.Name, selected, strings.Join(names, ", ")))
 		return false
 	}
 	if !m.copyState(ctx, way{from, to, selected, store.Default}, false) {
 		return false
 	}
 	if others := slices.DeleteFunc(names, func(n string) bool { return n == selected }); len(others) > 0 {
-		d.Env.Bag.Add(diag.Warningf("Workspaces left behind", "The backend %q keeps one state. That of the workspace %q was copied there; these stay in the previous backend: %s.", next.driver.Name, selected, strings.Join(others, ", ")))
+		d.Env.Bag.Add(diag.Warningf("Workspaces left behind", "The backend %q keeps only one state, and that of the workspace %q was copied there. The states of these workspaces stay in the previous backend: %s.", next.driver.Name, selected, strings.Join(others, ", ")))
 	}
 	return d.choose(store.Default)
 }
@@ -328,7 +328,7 @@ func (m *migration) copyState(ctx context.Context, w way, moves bool) (ok bool) 
 	// What is written is the state as this program spells it, which is not how another has: of checks Terraform keeps no order.
 	written, err := next.Bytes()
 	if copied, ok := workspace.Read(ctx, d.Env, w.to, w.target); err != nil || !ok || copied.Digest() != state.DigestOf(written) {
-		d.Env.Bag.Add(diag.Errorf("Copied state differs", "What the new backend gives as the state of the workspace %q is not what was written there. The previous backend still has it.", w.target))
+		d.Env.Bag.Add(diag.Errorf("Copied state differs", "The state of the workspace %q was written to the new backend, which gives back another one. The previous backend still has the state, and stays in use.", w.target))
 		return false
 	}
 	return true

@@ -43,7 +43,7 @@ func (d *Directory) remembered() (*initialized, bool) {
 		err = json.Unmarshal(data, &r)
 	}
 	if err != nil {
-		d.Env.Bag.Add(diag.Errorf("Failed to read the remembered backend", "The file %s, in which init keeps the settings of the backend, cannot be read: %s.\n\nMend or remove it, and run: lethe init -reconfigure", d.file(), disk.Reason(err)))
+		d.Env.Bag.Add(diag.Errorf("Failed to read the remembered backend", "The file %s, in which init keeps the settings of the backend, cannot be read: %s.\n\nCorrect or remove it, and run: lethe init -reconfigure", d.file(), disk.Reason(err)))
 		return nil, false
 	}
 	return r.Backend, true
@@ -57,7 +57,7 @@ func (d *Directory) settingsOf(b *initialized) (settings, bool) {
 	}
 	v, err := ctyjson.Unmarshal(b.Config, driver.Schema.Type())
 	if err != nil {
-		d.Env.Bag.Add(diag.Errorf("Failed to read the remembered backend", "The settings that init wrote down are not of a %q backend: %s.\n\nRun: lethe init -reconfigure", b.Type, err))
+		d.Env.Bag.Add(diag.Errorf("Failed to read the remembered backend", "The settings that init has kept are not those of a backend %q: %s.\n\nRun: lethe init -reconfigure", b.Type, err))
 		return settings{}, false
 	}
 	return settings{driver: driver, config: v, lost: b.Ephemeral}, true

@@ -228,7 +228,7 @@ func (x *Lease) report(ds provider.Diags) {
 // silence is the error about a provider that does not answer.
 func (x *Lease) silence(what string, waited time.Duration) diag.Diagnostic {
 	return diag.Errorf("Provider did not answer",
-		"provider[%q] was asked to have %s %s, and did not answer for %s. Lethe stopped waiting, and does not know whether it was done.",
+		"provider[%q] was asked to have %s %s, and did not answer for %s. Lethe stopped waiting, and does not know whether that was done.",
 		x.opened.Provider.Addr(), x.opened.Object, what, waited.Round(time.Second))
 }
 

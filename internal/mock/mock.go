@@ -165,7 +165,7 @@ func (o *Object) Import(ctx context.Context, req provider.ImportRequest) (provid
 
 // Move takes no object over: what one of another type would become cannot be made up.
 func (o *Object) Move(context.Context, provider.MoveRequest) (provider.MoveResponse, provider.Diags) {
-	return provider.MoveResponse{}, provider.Failed(errors.New("a mock cannot make an object of another type one of its own"))
+	return provider.MoveResponse{}, provider.Failed(errors.New("a mock cannot move an object from another type"))
 }
 
 // ReadData makes a result up.

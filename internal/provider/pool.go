@@ -84,7 +84,7 @@ const mostLost = 5
 // releaseTime is how long Release waits for calls that share the process.
 const releaseTime = 5 * time.Second
 
-var errClosed = errors.New("the command is over, no provider is started any more")
+var errClosed = errors.New("the command is over, so no provider is started any more")
 
 // NewPool makes a pool of the processes that a launcher starts: as many at a time as there are
 // processors.

@@ -37,8 +37,8 @@ func TestCertificate(t *testing.T) {
 		t.Error(got)
 	}
 	for name, c := range map[string]struct{ text, want string }{
-		"garbage":     {canary, "certificate cannot be used: it is no OpenSSH certificate"},
-		"plain":       {s.User.Public, "certificate cannot be used: it is a public key and no certificate"},
+		"garbage":     {canary, "certificate cannot be used: it is not an OpenSSH certificate"},
+		"plain":       {s.User.Public, "certificate cannot be used: it is a public key, not a certificate"},
 		"another key": {newKey(t).Certificate(t, authority, ssh.UserCert), "certificate cannot be used: it was made for another key"},
 	} {
 		if got := show(run(map[string]any{"certificate": c.text})); got != "error remote-exec provisioner error; "+c.want {
@@ -68,7 +68,7 @@ func TestHostKey(t *testing.T) {
 		{"right, with comment", s, s.Host.Public + " root@host\n", ""},
 		{"one of several", s, other + "\n# and\n" + s.Host.Public + "\n", ""},
 		{"wrong", s, other, "host key verification failed: the host's key is not the one in the configuration"},
-		{"garbage", s, canary, "host_key cannot be used: it is no public key in OpenSSH format"},
+		{"garbage", s, canary, "host_key cannot be used: it is not a public key in OpenSSH format"},
 		{"comment", s, "# none", "host_key cannot be used: it holds no public key"},
 		{"authority", c, authority.Public, ""},
 		{"the key of a certificate", c, second.Public, ""},
@@ -217,7 +217,7 @@ func TestBastion(t *testing.T) {
 		"wrong target key":  {bastion, map[string]any{"host_key": bastion.Host.Public}, "host key verification failed"},
 		"forwards nothing":  {closed, nil, "bastion cannot reach the host: ssh: rejected: administratively prohibited"},
 		"target is not up":  {bastion, map[string]any{"port": sshdtest.FreePort(t)}, "bastion cannot reach the host: ssh: rejected: connect failed"},
-		"garbage for a key": {bastion, map[string]any{"bastion_private_key": canary}, "bastion_private_key cannot be used: it is no private key in PEM or OpenSSH format"},
+		"garbage for a key": {bastion, map[string]any{"bastion_private_key": canary}, "bastion_private_key cannot be used: it is not a private key in PEM or OpenSSH format"},
 	} {
 		c.more = merge(c.more, map[string]any{"timeout": "1s"})
 		_, ds := try(t, RemoteExec, map[string]any{"inline": []string{"echo hi"}}, through(c.by, c.more))
@@ -281,8 +281,8 @@ func TestKeysThatCannotBeUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]string{
-		canary: "private_key cannot be used: it is no private key in PEM or OpenSSH format",
-		"-----BEGIN OPENSSH PRIVATE KEY-----\n" + canary + "\n-----END OPENSSH PRIVATE KEY-----\n": "private_key cannot be used: it is no private key in PEM or OpenSSH format",
+		canary: "private_key cannot be used: it is not a private key in PEM or OpenSSH format",
+		"-----BEGIN OPENSSH PRIVATE KEY-----\n" + canary + "\n-----END OPENSSH PRIVATE KEY-----\n": "private_key cannot be used: it is not a private key in PEM or OpenSSH format",
 		sshdtest.PEM(locked): "private_key cannot be used: it is protected by a passphrase, which cannot be asked for here: load the key into an SSH agent, or decrypt it",
 	} {
 		_, ds := try(t, File, map[string]any{"content": "x", "destination": "/nope"}, s.connection(t, map[string]any{"private_key": text}))

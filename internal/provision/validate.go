@@ -101,7 +101,7 @@ func (c *checker) remote() {
 	}
 	unknown := !c.obj.GetAttr("inline").IsKnown() || !c.obj.GetAttr("script").IsKnown() || !c.obj.GetAttr("scripts").IsKnown()
 	if n == 0 || n > 1 && !unknown {
-		c.refuse("", summary, `Only one of "inline", "script", or "scripts" must be set, and one of them has to be.`)
+		c.refuse("", summary, `Exactly one of "inline", "script" and "scripts" must be set.`)
 	}
 	for _, arg := range []string{"inline", "scripts"} {
 		if v := c.obj.GetAttr(arg); v.IsKnown() && !v.IsNull() && v.LengthInt() == 0 {
@@ -133,7 +133,7 @@ func (c *checker) file() {
 	case source.IsKnown() && content.IsKnown() && c.set("source") && c.set("content"):
 		c.refuse("", "Cannot set both 'source' and 'content'", "What is copied is either the file or directory that source names or the text of content.")
 	case source.IsKnown() && content.IsKnown() && !c.set("source") && !c.set("content"):
-		c.refuse("", "Must provide one of 'source' or 'content'", "Set source to the path of a file or directory, or content to the text that is to be written.")
+		c.refuse("", "Must provide one of 'source' or 'content'", "Set source to the path of a file or directory, or content to the text to write.")
 	}
 	if s, known := c.known("source"); known && s == "" {
 		c.refuse("source", "Invalid file provisioner configuration", "The source must be the path of a file or directory.")
@@ -161,7 +161,7 @@ func (c *checker) connection() {
 	c.oneOf("proxy_scheme", summary, "http", "https", "socks5")
 	if s, known := c.known("timeout"); known && s != "" {
 		if d, err := time.ParseDuration(s); err != nil || d <= 0 {
-			c.ds = append(c.ds, diag.Warningf(summary, `The timeout is no duration such as "30s" or "5m", so that the default of %s is used.`, "5m").In(cty.GetAttrPath("timeout")))
+			c.ds = append(c.ds, diag.Warningf(summary, `The timeout is not a duration such as "30s" or "5m", so that the default of %s is used.`, "5m").In(cty.GetAttrPath("timeout")))
 		}
 	}
 	for _, arg := range []string{"host", "bastion_host", "proxy_host"} {

@@ -40,7 +40,7 @@ func ParseKey(pem string) (ssh.Signer, error) {
 	case errors.As(err, &missing):
 		return nil, Fixed("it is protected by a passphrase, which cannot be asked for here: load the key into an SSH agent, or decrypt it")
 	case err != nil:
-		return nil, Fixed("it is no private key in PEM or OpenSSH format")
+		return nil, Fixed("it is not a private key in PEM or OpenSSH format")
 	}
 	return key, nil
 }
@@ -49,11 +49,11 @@ func ParseKey(pem string) (ssh.Signer, error) {
 func Certify(key ssh.Signer, text string) (ssh.Signer, error) {
 	pub, _, _, _, err := ssh.ParseAuthorizedKey([]byte(text))
 	if err != nil {
-		return nil, Fixed("it is no OpenSSH certificate")
+		return nil, Fixed("it is not an OpenSSH certificate")
 	}
 	cert, ok := pub.(*ssh.Certificate)
 	if !ok {
-		return nil, Fixed("it is a public key and no certificate")
+		return nil, Fixed("it is a public key, not a certificate")
 	}
 	signer, err := ssh.NewCertSigner(cert, key)
 	if err != nil {

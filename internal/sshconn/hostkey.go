@@ -28,7 +28,7 @@ func ParseHostKeys(s string) ([]ssh.PublicKey, error) {
 		}
 		key, _, _, _, err := ssh.ParseAuthorizedKey([]byte(line))
 		if err != nil {
-			return nil, Fixed("it is no public key in OpenSSH format")
+			return nil, Fixed("it is not a public key in OpenSSH format")
 		}
 		keys = append(keys, key)
 	}

@@ -21,7 +21,7 @@ func Read(data []byte, bag *diag.Bag) (*Snapshot, bool) {
 		return nil, false
 	}
 	if is := Converted(data); is != "" {
-		bag.Add(diag.Errorf(badFormat, "The state file %s, so that an editor or a shell has written it: states are in UTF-8, without a byte order mark. Nothing was changed; save the file so, or restore it from a backup.", is))
+		bag.Add(diag.Errorf(badFormat, "The state file %s, as some editors and shells write files: a state is in UTF-8 without a byte order mark. Nothing was changed; save the file in that encoding, or restore it from a backup.", is))
 		return nil, false
 	}
 	r := newReader(data, bag)

@@ -123,7 +123,7 @@ func (e *evaluation) spare(o *testfile.Override, given cty.Value, names []string
 	}
 	for _, name := range slices.Sorted(maps.Keys(given.Type().AttributeTypes())) {
 		if !slices.Contains(names, name) {
-			e.bag.Add(diag.Warningf("Invalid mocked values", text+": what is given for it is the answer to nothing.%s", o.Target, name, diag.DidYouMean(name, names)).At(o.Range))
+			e.bag.Add(diag.Warningf("Invalid mocked values", text+": the value given for it has no effect.%s", o.Target, name, diag.DidYouMean(name, names)).At(o.Range))
 		}
 	}
 }
@@ -181,7 +181,7 @@ func (e *evaluation) targets() {
 		}
 		needed := func(t *config.Tree) bool { return needs(t, name.Local) }
 		if !slices.ContainsFunc(trees, needed) && !slices.ContainsFunc(e.x.file.Runs, passed) {
-			e.bag.Add(diag.Warningf("Unused mock provider", "No configuration under test needs a provider %q, and no run passes this one. What they need is not mocked by it.", name.Local).At(m.Range))
+			e.bag.Add(diag.Warningf("Unused mock provider", "No configuration under test needs a provider %q, and no run passes this one, so the mock is never used.", name.Local).At(m.Range))
 		}
 	}
 }
@@ -240,7 +240,7 @@ func (e *evaluation) unknown(d *testfile.Default, given cty.Value, schemas *prov
 		return // who uses the type says so
 	}
 	if s == nil {
-		e.bag.Add(diag.Warningf("Invalid mocked values", "The provider has no %s type %q, so that these values are the answer to nothing.%s", d.Mode.Block(), d.Type, diag.DidYouMean(d.Type, schemas.Types(d.Mode))).At(d.Range))
+		e.bag.Add(diag.Warningf("Invalid mocked values", "The provider has no %s type %q, so these values have no effect.%s", d.Mode.Block(), d.Type, diag.DidYouMean(d.Type, schemas.Types(d.Mode))).At(d.Range))
 		return
 	}
 	if given == cty.NilVal {
@@ -249,7 +249,7 @@ func (e *evaluation) unknown(d *testfile.Default, given cty.Value, schemas *prov
 	names := namesOf(s)
 	for _, name := range slices.Sorted(maps.Keys(given.Type().AttributeTypes())) {
 		if !slices.Contains(names, name) {
-			e.bag.Add(diag.Warningf("Invalid mocked values", "The type %q has no attribute %q: what is given for it is the answer to nothing.%s", d.Type, name, diag.DidYouMean(name, names)).At(d.Range))
+			e.bag.Add(diag.Warningf("Invalid mocked values", "The type %q has no attribute %q: the value given for it has no effect.%s", d.Type, name, diag.DidYouMean(name, names)).At(d.Range))
 		}
 	}
 }

@@ -48,7 +48,7 @@ func (s *Suite) later(ctx context.Context, k Kept) bool {
 			}
 		}
 	} else {
-		bag.Add(diag.Errorf("Unknown run block", "The run %q of the test file %s made the objects that are to be destroyed. That run is not there any more, so that the module, the values and the provider settings to destroy them with are unknown. Restore it, or destroy them by their state alone: lethe destroy -state=%s", k.Run, k.File, k.Written))
+		bag.Add(diag.Errorf("Unknown run block", "The run %q of the test file %s made the objects that are to be destroyed. That run is no longer there, so the module, the values and the provider settings to destroy them with are unknown. Restore it, or destroy them by their state alone: lethe destroy -state=%s", k.Run, k.File, k.Written))
 	}
 	if left.Objects = objects(st.snapshot); len(left.Objects) == 0 {
 		if err := s.Forget(k); err != nil {

@@ -68,7 +68,7 @@ func (s *Suite) canary(c *testfile.Canary, l look, names map[string]cty.Value, b
 	case outcome == frame.Broken:
 		return nil, false
 	case outcome != frame.OK || !value.Raw.IsWhollyKnown():
-		return refuse("is not known in this run. An ephemeral resource is opened only where something uses its value")
+		return refuse("is not known in this run. An ephemeral resource is opened only if something uses its value")
 	}
 	out := &canary{of: c, name: s.source(c.Range)}
 	secret.Leaves(value.Raw, func(_ cty.Path, leaf cty.Value, own string) {

@@ -92,7 +92,7 @@ func (x *execution) set(refs testfile.Refs, given map[string]frame.Given, m *con
 			continue
 		}
 		ok = false
-		bag.Add(diag.Errorf("No value for required variable", "Values in the test file %s refer to the variable %q, which has no set value. Use a -var or -var-file command line argument, or give the variable a default.", x.file.Name, ref.Name).At(v.Range))
+		bag.Add(diag.Errorf("No value for required variable", "Values in the test file %s refer to the variable %q, which has no value. Use a -var or -var-file command line argument, or give the variable a default.", x.file.Name, ref.Name).At(v.Range))
 	}
 	return ok
 }
@@ -163,7 +163,7 @@ func (r *Run) settled(outputs []testfile.Output, bag *diag.Bag) bool {
 			continue
 		}
 		ok = false
-		why := "It could not be worked out in that run."
+		why := "It could not be evaluated in that run."
 		if earlier.Plan {
 			why = fmt.Sprintf("Run block %q is executing a \"plan\" operation, and the specified output value is only known after apply.", o.Run)
 		}

@@ -101,11 +101,11 @@ func (x *objects) difference(b *bufio.Writer, d state.Difference, o Options) {
 	if a == plan.Update {
 		switch {
 		case d.Before.Tainted != d.After.Tainted && d.After.Tainted:
-			r.WriteString("  # (it is tainted since)\n")
+			r.WriteString("  # (it became tainted)\n")
 		case d.Before.Tainted != d.After.Tainted:
-			r.WriteString("  # (it is tainted no more)\n")
+			r.WriteString("  # (it is no longer tainted)\n")
 		case n.act == same:
-			r.WriteString("  # (only what is kept besides its attributes)\n")
+			r.WriteString("  # (its attributes are the same; what is kept beside them differs)\n")
 		}
 	}
 	fmt.Fprintf(r, "%s %s %s %s {\n", o.actionSymbol(a), d.Object.Mode.Block(), quote(d.Object.Type), quote(d.Object.Name))

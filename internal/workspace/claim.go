@@ -38,7 +38,7 @@ func (s *State) join(ctx context.Context, d store.Divisible, who store.LockInfo,
 	if err != nil {
 		var held *store.LockError
 		if errors.As(err, &held) {
-			held.Err = errors.New("another command goes on in this directory")
+			held.Err = errors.New("another command is in progress in this directory")
 		}
 		if held != nil || !s.req.Looks {
 			return err

@@ -225,9 +225,9 @@ func storedJournals(ctx context.Context, st store.Store, name string, s *state.S
 	}
 	var out []*Found
 	for _, j := range all {
-		f := &Found{Path: "in the store"}
+		f := &Found{Path: "in the backend"}
 		if f.Running = j.Held; j.Held {
-			f.Path = "in the store, of the run that has the lock"
+			f.Path = "in the backend, of the run that has the lock"
 		}
 		r, err := journal.Replay(j.Data, s, sealing(st))
 		if errors.Is(err, journal.ErrNothing) {

@@ -137,7 +137,7 @@ func (s *State) putAside(ctx context.Context, j store.LostJournal, why *journal.
 		return false
 	}
 	if why != nil {
-		s.env.Bag.Add(diag.Warningf("Journal of another state", "The store has a journal of an earlier run that does not belong to the state: %s. It was not used, and is kept as %s.", why, path))
+		s.env.Bag.Add(diag.Warningf("Journal of another state", "The backend has a journal of an earlier run that does not belong to the state: %s. It was not used, and is kept as %s.", why, path))
 		reportLeases(why.Leases, s.env.Bag)
 		s.record.notes.Leases = append(s.record.notes.Leases, why.Leases...)
 	}

@@ -180,7 +180,7 @@ func (s *State) endJournal() (stays bool) {
 	stays = keep || r.left != nil
 	if r.copied != nil {
 		if unsent := r.copied.end(stays); unsent != nil {
-			r.env.Bag.Add(diag.Warningf("Journal not in the store", "The store did not take all of the journal of this run: %s. All of it was in %s, and nowhere else: with this machine, what was done until the state was written would have been lost.", unsent, r.path))
+			r.env.Bag.Add(diag.Warningf("Journal not in the backend", "The backend did not take all of the journal of this run: %s. The whole journal was only in %s: had this machine been lost before the state was written, what was done would have been lost with it.", unsent, r.path))
 		}
 	}
 	if !stays && r.copied != nil {
@@ -220,7 +220,7 @@ func read(ctx context.Context, env *Env, req Request, part []string) (*state.Sna
 	if err != nil {
 		problem := diag.Errorf("Failed to load state", "Error refreshing state: %s", err)
 		if errors.As(err, &damaged) {
-			problem.Detail += ". To see what there is of it, run: lethe state check"
+			problem.Detail += ". To see what is left of it, run: lethe state check"
 		}
 		env.Bag.Add(Problem(err, problem))
 		return nil, "", false
@@ -239,14 +239,14 @@ func read(ctx context.Context, env *Env, req Request, part []string) (*state.Sna
 
 // giveUp writes down what there is of a state that cannot be read and is about to be replaced.
 func giveUp(ctx context.Context, env *Env, req Request, data []byte, why string) bool {
-	kept := "There is nothing of it that could be kept."
+	kept := "Nothing of it could be kept."
 	if len(data) > 0 {
 		path := unreadable(env, req)
 		if err := keep(ctx, env, req, path, data); err != nil {
-			env.Bag.Add(diag.Errorf("Failed to put the state aside", "The state that is there cannot be read: %s It is to be replaced, and what there is of it could not be written to %s first: %s. Nothing was changed.", why, relative(env, path), disk.Reason(err)))
+			env.Bag.Add(diag.Errorf("Failed to put the state aside", "The state that is there cannot be read: %s Before it is replaced, what is left of it is written to a file, %s, and that failed: %s. Nothing was changed.", why, relative(env, path), disk.Reason(err)))
 			return false
 		}
-		kept = "What there is of it is kept as " + relative(env, path) + "."
+		kept = "What is left of it is kept as " + relative(env, path) + "."
 	}
 	env.Bag.Add(diag.Warningf("Unreadable state replaced", "The state that was there cannot be read: %s %s", why, kept))
 	return true

@@ -32,7 +32,7 @@ func TestLostMachine(t *testing.T) {
 	check(t, os.RemoveAll(gone.dir))
 	time.Sleep(300 * time.Millisecond) // until the server knows
 	journals("1")
-	if out := s.directory().run(0, "state", "check"); !strings.Contains(out, "in the store: the run default-") || !strings.Contains(out, "recorded 2 changes that the state has not") {
+	if out := s.directory().run(0, "state", "check"); !strings.Contains(out, "in the backend: the run default-") || !strings.Contains(out, "recorded 2 changes that the state lacks") {
 		t.Errorf("a look at the state does not find it:\n%s", out)
 	}
 	if list := s.directory().run(0, "state", "list"); !strings.Contains(list, "module.m[\"2\"].terraform_data.a") {

@@ -367,7 +367,7 @@ func TestKubeCredentials(t *testing.T) {
 	}{
 		{map[string]cty.Value{"exec": script("good", "echo $1 $WHO $KUBERNETES_EXEC_INFO >> "+asked+"\n"+said)}, ""},
 		{map[string]cty.Value{"exec": script("bad", "echo no luck >&2; exit 3")}, "no luck"},
-		{map[string]cty.Value{"exec": script("other", "echo {}")}, "is no ExecCredential"},
+		{map[string]cty.Value{"exec": script("other", "echo {}")}, "is not an ExecCredential"},
 		{map[string]cty.Value{"exec": cty.NullVal(script("none", "").Type())}, "401 Unauthorized"},
 		{map[string]cty.Value{"token": cty.StringVal("canary-4711")}, ""},
 		{map[string]cty.Value{"username": cty.StringVal("u"), "password": cty.StringVal("p")}, "401 Unauthorized"},

@@ -224,7 +224,7 @@ func (s *shop) disjoint() {
 func (s *shop) same() {
 	a, b := s.directory(), s.directory()
 	cmd, out, done := s.hold(a, "1", "x")
-	s.says(b.run(1, args("1", "y")...), "Error acquiring the state lock", `another run that goes on changes module.m["1"].terraform_data.`, "Operation: OperationTypeApply", fmt.Sprintf("process %d", cmd.Process.Pid))
+	s.says(b.run(1, args("1", "y")...), "Error acquiring the state lock", `a run that is in progress changes module.m["1"].terraform_data.`, "Operation: OperationTypeApply", fmt.Sprintf("process %d", cmd.Process.Pid))
 	waits := b.cmd(args("1", "y", "-lock-timeout=1m")...)
 	var said strings.Builder
 	waits.Stdout, waits.Stderr = &said, &said
@@ -392,7 +392,7 @@ func (s *shop) connection() {
 func (s *shop) oneDirectory() {
 	a := s.directory()
 	cmd, out, done := s.hold(a, "1", "x")
-	s.says(a.run(1, args("2", "y")...), "Error acquiring the state lock", "another command goes on in this directory", fmt.Sprintf("process %d", cmd.Process.Pid))
+	s.says(a.run(1, args("2", "y")...), "Error acquiring the state lock", "another command is in progress in this directory", fmt.Sprintf("process %d", cmd.Process.Pid))
 	s.over(cmd, out, done)
 	a.run(0, args("2", "y")...)
 	s.whole()

@@ -404,7 +404,7 @@ func testJournalRefused(t *testing.T, ours, url string, b *bucket) {
 	b.denies(func(r *http.Request) bool {
 		return r.Method == http.MethodPut && strings.Contains(r.URL.Path, ".journal/")
 	})
-	wants(t, u.run(0, "apply", "-auto-approve", "-var", "v=1"), "4 added", "Warning: Journal not in the store", "AccessDenied")
+	wants(t, u.run(0, "apply", "-auto-approve", "-var", "v=1"), "4 added", "Warning: Journal not in the backend", "AccessDenied")
 	if n := b.count("PUT journal"); n != 1 {
 		t.Errorf("%d attempts", n)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // JSONFlag registers -json.
-func (c *Call) JSONFlag() { c.Flags.BoolVar(&c.View.JSON, "json", false, "Print for programs.") }
+func (c *Call) JSONFlag() { c.Flags.BoolVar(&c.View.JSON, "json", false, "Print JSON, for programs.") }
 
 // StreamFlags registers -json and -json-into, of a command whose JSON is a stream.
 func (c *Call) StreamFlags() {

@@ -12,7 +12,7 @@ import (
 
 // Completion is `completion`.
 var Completion = &base.Command{
-	Name: "completion", Args: "SHELL", Short: "Print what makes a shell complete command lines", Result: true,
+	Name: "completion", Args: "SHELL", Short: "Print a script with which a shell completes command lines", Result: true,
 	Long: `Prints a script for bash, zsh, fish or powershell. A shell that has read it
 completes commands, options, and what these take: addresses, workspaces,
 variables and outputs of the working directory.`,
@@ -30,7 +30,7 @@ func runCompletion(_ context.Context, c *base.Call) int {
 	text, ok := CompletionScript(c.Operands[0], name)
 	if !ok {
 		shells := slices.Sorted(maps.Keys(completionScripts))
-		c.Bag.Add(diag.Errorf("Unknown shell", "The shells whose command lines can be completed are %s, and not %s.%s", strings.Join(shells, ", "), c.Operands[0], diag.Meant(diag.Suggest(c.Operands[0], shells))))
+		c.Bag.Add(diag.Errorf("Unknown shell", "There are completion scripts for %s, and none for %s.%s", strings.Join(shells, ", "), c.Operands[0], diag.Meant(diag.Suggest(c.Operands[0], shells))))
 		return c.UI.Fail()
 	}
 	c.UI.Print(text)

@@ -42,11 +42,11 @@ cannot be evaluated.`,
 	Examples: [][2]string{
 		{"lethe console", "Try expressions against the state"},
 		{"lethe console -scope=module.network", "Try expressions inside a module"},
-		{"echo 'cidrhost(var.net, 4)' | lethe console", "Work one out in a script"},
+		{"echo 'cidrhost(var.net, 4)' | lethe console", "Evaluate one in a script"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *consoleFlags) {
 		f.StateFlag(c)
-		c.Flags.BoolVar(&f.planned, "plan", false, "Make a plan first, and evaluate with what will be.")
+		c.Flags.BoolVar(&f.planned, "plan", false, "Make a plan first, and evaluate with the planned values.")
 		c.Flags.StringVar(&f.scope, "scope", "", "Evaluate inside this `module`, such as module.network[0], instead of the root module.")
 		c.SensitiveFlag()
 		c.Flags.Bool("lock", true, "Accepted for compatibility: nothing is changed, so nothing is locked.")

@@ -133,7 +133,7 @@ func (f *formatting) path(target string) {
 	case err != nil:
 		f.fails(diag.Errorf("No file or directory to format", "There is no file or directory at %s.", target))
 	case !info.IsDir() && !formattable(target):
-		f.fails(diag.Errorf("Not a file to format", "The kind of %s is not one of those that fmt formats, which are: %s.", target, strings.Join(formattableKinds, ", ")))
+		f.fails(diag.Errorf("Not a file to format", "The file %s is of a kind that fmt does not format. It formats: %s.", target, strings.Join(formattableKinds, ", ")))
 	case !info.IsDir():
 		f.file(target)
 	default:

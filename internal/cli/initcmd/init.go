@@ -28,7 +28,7 @@ control.`,
 	Setup: base.Flags(func(c *base.Call, f *initFlags) {
 		flags := c.Flags
 		flags.BoolVar(&f.backend, "backend", true, "Set up the backend.")
-		flags.BoolVar(&f.backend, "cloud", true, "Another name of -backend.")
+		flags.BoolVar(&f.backend, "cloud", true, "Another name for -backend.")
 		flags.Var(&f.backendConfig, "backend-config", "A backend setting, as `key=value`, or a file with settings.")
 		flags.BoolVar(&f.forceCopy, "force-copy", false, "Answer \"yes\" to questions about copying state.")
 		flags.StringVar(&f.fromModule, "from-module", "", "Copy this `module` into the directory first.")

@@ -21,13 +21,13 @@ func ReadLimits(c *base.Call) (limits.Limits, bool) {
 	if depth := c.Getenv(templateVariable); depth != "" {
 		n, ok := limits.Amount(depth)
 		if !ok {
-			c.Bag.Add(diag.Errorf("Invalid "+templateVariable, "The environment variable %s says how deep templates may call templates, as a whole number above zero, and not %q.", templateVariable, depth))
+			c.Bag.Add(diag.Errorf("Invalid "+templateVariable, "The environment variable %s is how deep templates may call templates: a whole number above zero, and not %q.", templateVariable, depth))
 			return l, false
 		}
 		l.Templates = int(min(n, math.MaxInt))
 	}
 	if err := l.Parse(c.Getenv(limitsVariable)); err != nil {
-		c.Bag.Add(diag.Errorf("Invalid "+limitsVariable, "The environment variable %s changes limits of the language: %s.", limitsVariable, err))
+		c.Bag.Add(diag.Errorf("Invalid "+limitsVariable, "The limits in the environment variable %s cannot be used: %s.", limitsVariable, err))
 		return l, false
 	}
 	l.Since(c.Stops.Began)

@@ -72,7 +72,7 @@ func (p *Project) Trust(saved *file.Contents, foreign bool) bool {
 	switch {
 	case saved.Own || foreign:
 	case p.PlanKey.given != nil:
-		p.Bag.Add(diag.Errorf("Saved plan of unknown origin", "The environment variable %s is set, and this plan was not sealed with the key in it: nothing shows who made the plan, and that it was not changed since. Make a new plan where the same key is set. To apply this one all the same, give -foreign-plan.", subprocess.PlanKey))
+		p.Bag.Add(diag.Errorf("Saved plan of unknown origin", "The environment variable %s is set, and this plan was not sealed with the key in it: nothing shows who made the plan, or that it was not changed since. Make a new plan where the same key is set. To apply this one all the same, give -foreign-plan.", subprocess.PlanKey))
 		return false
 	case p.PlanKey.Read() != nil:
 		p.UI.Diagnostics([]diag.Diagnostic{diag.Warningf("Saved plan made elsewhere", "This plan was not sealed with your key on this machine: it was made elsewhere, or changed since it was made. If it was made elsewhere, -foreign-plan says so. To have plans of several machines checked, set %s on all of them.", subprocess.PlanKey)})

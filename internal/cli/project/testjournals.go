@@ -62,7 +62,7 @@ func (t Tests) Begin(k suite.Kept) suite.Noted {
 	if err == nil {
 		return &testJournal{w, t, path}
 	}
-	t.p.Bag.Add(diag.Warningf("Failed to begin the journal", "What tests make could not be recorded: %s. Should they be killed, nothing says what exists.", disk.Reason(err)))
+	t.p.Bag.Add(diag.Warningf("Failed to begin the journal", "What tests make could not be recorded: %s. If they are killed, nothing will say what they left.", disk.Reason(err)))
 	return nil
 }
 

@@ -30,7 +30,7 @@ confirmation prompt.`,
 	},
 	Setup: base.Flags(func(c *base.Call, f *applyFlags) {
 		f.define(c)
-		c.Flags.BoolVar(&f.foreign, "foreign-plan", false, "Apply a saved plan that was not sealed with the key that is here.")
+		c.Flags.BoolVar(&f.foreign, "foreign-plan", false, "Apply a saved plan that was not sealed with the key of this machine.")
 	}, runApply),
 }
 

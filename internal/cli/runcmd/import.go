@@ -23,7 +23,7 @@ This will find and import the specified resource into your Lethe
 state, allowing existing infrastructure to come under Lethe
 management without having to be initially created by Lethe.`,
 	Examples: [][2]string{
-		{"lethe import aws_instance.web i-0abc", "Take an object in that is there already"},
+		{"lethe import aws_instance.web i-0abc", "Take over an object that exists already"},
 		{`lethe import 'aws_instance.web["a"]' i-0abc`, "Likewise, as one of several"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *importFlags) {

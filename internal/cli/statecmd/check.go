@@ -14,7 +14,7 @@ import (
 // Check is `state check`.
 var Check = &base.Command{
 	Name: "state check", Short: "Find out whether the state is whole",
-	Long: "Looks at the state, at journals beside it and in the store, and at backups and former\nstates, and says which of them are whole: what a journal has that the state has not,\nwhich calls have no known outcome, which leases were left open, which backup is the\nnewest whole one. It changes nothing. If something has to be repaired, it fails.",
+	Long: "Looks at the state, at journals beside it and in the backend, and at backups and former\nstates, and says which of them are whole: what a journal has that the state lacks,\nwhich calls have no known outcome, which leases were left open, which backup is the\nnewest whole one. It changes nothing. If something has to be repaired, it fails.",
 	Examples: [][2]string{
 		{"lethe state check", "See whether anything is left of a run that was lost"},
 		{"lethe state check -json", "The same for a program"},
@@ -55,10 +55,10 @@ func runCheck(ctx context.Context, c *base.Call, f *project.Options) int {
 
 // Repair is `state repair`.
 var Repair = &base.Command{
-	Name: "state repair", Short: "Mend a state that is not whole",
+	Name: "state repair", Short: "Repair a state that is not whole",
 	Long: "Recovers what the journal of a lost run has and, where the state cannot be read, puts\nback the backup that the journal is about, or else the newest whole one. What could\nnot be read is kept in a file. It says first what it is going to do, and asks.\n\nReal objects are not touched. Run \"lethe plan\" afterwards.",
 	Examples: [][2]string{
-		{"lethe state repair", "Mend, after approval"},
+		{"lethe state repair", "Repair the state, after approval"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *repairFlags) {
 		c.Flags.BoolVar(&f.autoApprove, "auto-approve", false, "Skip interactive approval.")

@@ -15,7 +15,7 @@ import (
 // LeasesList is `leases list`.
 var LeasesList = &base.Command{
 	Name: "leases list", Short: "List leases that were left open",
-	Long: "Lists the leases of ephemeral resources that runs of this workspace opened here and,\nas far as is known, did not live to close: address, provider, when each was opened\nand by which run. With each lease that a run has open at this moment it says so.",
+	Long: "Lists the leases of ephemeral resources that runs of this workspace opened here and,\nas far as is known, did not live to close: address, provider, when each was opened\nand by which run. Leases that a run has open at this moment are marked.",
 	Examples: [][2]string{
 		{"lethe leases list", "List what may still be open"},
 		{"lethe leases list -json", "The same for a program"},

@@ -427,7 +427,7 @@ func TestLostKeeper(t *testing.T) {
 	w.stop = make(chan os.Signal)
 	first.link.conn.(*net.UnixConn).CloseRead() // as if nothing came any more
 	<-first.over
-	if ds := w.apply(w.intend("a"), "a"); !ds.HasErrors() || !strings.Contains(ds[0].Detail, "The provider's process ended (with the process that keeps providers)") {
+	if ds := w.apply(w.intend("a"), "a"); !ds.HasErrors() || !strings.Contains(ds[0].Detail, "The provider's process ended (with the keeper, which ran it)") {
 		t.Errorf("%v", ds)
 	}
 	if c, ok := w.provider.(provider.Crasher); !ok || !c.Lost() {

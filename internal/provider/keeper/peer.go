@@ -56,7 +56,7 @@ func newPeer(c net.Conn, lost func()) *peer {
 }
 
 // errGone is what became of calls that the keeper was to make.
-var errGone = status.Error(codes.Unavailable, "the process that keeps providers has ended")
+var errGone = status.Error(codes.Unavailable, "the keeper, which ran the provider, has ended")
 
 // gone ends all that waits for the keeper. It reports whether that was lost.
 func (k *peer) gone() bool {
@@ -69,7 +69,7 @@ func (k *peer) gone() bool {
 		delete(k.waiting, n)
 	}
 	for _, p := range k.providers {
-		p.ends("with the process that keeps providers")
+		p.ends("with the keeper, which ran it")
 	}
 	return !k.parting
 }

@@ -30,7 +30,7 @@ func (p *process) String() string {
 
 func (p *process) reason(ctx context.Context, err error) string {
 	if ctx.Err() != nil {
-		return "this was cancelled"
+		return "it was cancelled"
 	}
 	if p.failed != nil {
 		return startFailure(p.failed)
@@ -76,7 +76,7 @@ func startFailure(err error) string {
 	case errors.Is(err, fs.ErrPermission):
 		return "it may not be executed: look at the permissions of the file, and whether its file system is mounted noexec"
 	case foreign(err):
-		return "it is no program for this system and processor"
+		return "it is not a program for this system and processor"
 	case errors.As(err, &path):
 		return path.Err.Error()
 	}

@@ -136,7 +136,7 @@ func TestNoProgram(t *testing.T) {
 		filepath.Join(dir, "missing"):         "there is no such file",
 		dir:                                   "it may not be executed",
 		write("data", "not a program", 0o600): "it may not be executed",
-		write("text", "not a program", 0o700): "it is no program for this system",
+		write("text", "not a program", 0o700): "it is not a program for this system",
 		write("script", "#!/nowhere/interpreter", 0o700): "there is no such file, or the program that should run it is not there",
 	} {
 		ps := processes(t, "protocol 6")

@@ -34,7 +34,7 @@ func ParseReattach(text string) (map[addr.Provider]Reattach, error) {
 		e := entries[key]
 		p, err := addr.ParseProvider(key)
 		if err != nil {
-			return nil, fmt.Errorf("TF_REATTACH_PROVIDERS has a key that is no provider: %w", err)
+			return nil, fmt.Errorf("TF_REATTACH_PROVIDERS has a key that is not the address of a provider: %w", err)
 		}
 		r, err := reattach(e.Protocol, e.ProtocolVersion, e.Addr.Network, e.Addr.String)
 		if err != nil {

@@ -26,7 +26,7 @@ func (c *client) fault(ctx context.Context, m method, err error) diag.Diagnostic
 	var late *provider.LateError
 	switch code := st.Code(); {
 	case errors.Is(context.Cause(ctx), provider.ErrAbandoned):
-		return diag.Errorf("Call abandoned", "%s had no answer yet when this was to end at once, after a second interrupt or because its time was over, and was not waited for.", upper(call))
+		return diag.Errorf("Call abandoned", "%s had no answer yet when the command had to end at once, after a second interrupt or because its time was over.", upper(call))
 	case code == codes.DeadlineExceeded && errors.As(context.Cause(ctx), &late):
 		return diag.Errorf("Request cancelled", "%s was not answered within %s. %s=%s=%s in the environment gives it longer.", upper(call), late.Limit, provider.DeadlinesVariable, late.Name, 2*late.Limit)
 	case code == codes.DeadlineExceeded:
@@ -44,7 +44,7 @@ func (c *client) fault(ctx context.Context, m method, err error) diag.Diagnostic
 	case code == codes.Internal && strings.Contains(st.Message(), "unmarshal"):
 		return diag.Errorf("Plugin error", "The answer to %s is malformed (%s). This is a bug in the provider.", call, st.Message())
 	default:
-		return diag.Errorf("Plugin error", "%s ended with an error in the place of an answer: %s (gRPC status %s).", upper(call), st.Message(), code)
+		return diag.Errorf("Plugin error", "%s ended with an error instead of an answer: %s (gRPC status %s).", upper(call), st.Message(), code)
 	}
 }
 

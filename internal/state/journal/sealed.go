@@ -10,7 +10,7 @@ import (
 	"fmt"
 )
 
-var errEncrypted = errors.New("the journal is encrypted, and no encryption is configured for the state beside it: configure the one that the run had")
+var errEncrypted = errors.New("the journal is encrypted, and no encryption is configured for the state beside it: configure the one that was in use when the run began")
 
 // newKey makes the key of a journal, and the payload of the record that has it; nil where nothing is encrypted.
 func newKey(s Sealing) (key, payload []byte, err error) {

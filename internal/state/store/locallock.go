@@ -163,7 +163,7 @@ func (l *Local) unlock(workspace string, h *holding) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.held[workspace] != h {
-		return errors.New("the state is not locked any more")
+		return errors.New("the state is no longer locked")
 	}
 	delete(l.held, workspace)
 	var err error

@@ -101,7 +101,7 @@ func (c *careful) PutPart(ctx context.Context, workspace string, part Part, prev
 	}
 	versions, ok := As[Versioner](c.Remote)
 	if !ok {
-		return "", errors.New("the store cannot say of which version a state is")
+		return "", errors.New("the backend cannot say which version a state has")
 	}
 	lost := Version("")
 	err = c.tries.Do(ctx, func() error {

@@ -73,5 +73,5 @@ var ErrWhole = errors.New("the state cannot be divided")
 type PartError struct{ Part string }
 
 func (e *PartError) Error() string {
-	return fmt.Sprintf("another run that goes on changes %s, or needs it as it is", e.Part)
+	return fmt.Sprintf("a run that is in progress changes %s, or needs it unchanged", e.Part)
 }

@@ -55,7 +55,7 @@ func ExaminationText(w io.Writer, x *workspace.Examination) error {
 		line("Backup   %s, not looked at: lethe state history lists them", diag.Counted(x.Older, "older former state", "older former states"))
 	}
 	for _, f := range x.Files {
-		line("File     %s: it may have what the state has not", f)
+		line("File     %s: it may have what the state lacks", f)
 	}
 	for _, objects := range x.Twice {
 		var names []string
@@ -87,7 +87,7 @@ func journalText(f *workspace.Found) []string {
 	}
 	r := f.Has
 	if r.Changes > 0 && !r.Written {
-		out = append(out, fmt.Sprintf("the run %s recorded %s that the state has not", r.Header.Run, diag.Counted(r.Changes, "change", "changes")))
+		out = append(out, fmt.Sprintf("the run %s recorded %s that the state lacks", r.Header.Run, diag.Counted(r.Changes, "change", "changes")))
 	}
 	if n := len(r.Refused); n > 0 && !r.Written {
 		out = append(out, diag.Counted(n, "object", "objects")+" that others have changed since")

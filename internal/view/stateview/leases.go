@@ -15,7 +15,7 @@ func LeasesText(w io.Writer, leases []journal.Lease, running string) error {
 	for _, l := range leases {
 		run := l.Run
 		if run == running {
-			run += " (goes on)"
+			run += " (in progress)"
 		}
 		lines = append(lines, []string{l.Object, l.Provider.ForDisplay(), l.Time.UTC().Format(time.DateTime) + "Z", run})
 	}

@@ -129,9 +129,9 @@ const secretConfig = "config_wo"
 func remoteState(read RemoteState, check RemoteCheck) *builtin.Data {
 	return &builtin.Data{
 		Schema: &schema.Schema{Block: &schema.Block{Attrs: []*schema.Attr{
-			{Name: "backend", Type: cty.String, Required: true, Description: "The type of the store to read, such as \"local\"."},
-			{Name: "config", Type: cty.DynamicPseudoType, Optional: true, Description: "The settings of the store."},
-			{Name: secretConfig, Type: cty.DynamicPseudoType, Optional: true, WriteOnly: true, Description: "Settings of the store that are kept nowhere, such as its credentials. They are added to those of config, and come before them."},
+			{Name: "backend", Type: cty.String, Required: true, Description: "The type of the backend to read, such as \"local\"."},
+			{Name: "config", Type: cty.DynamicPseudoType, Optional: true, Description: "The settings of the backend."},
+			{Name: secretConfig, Type: cty.DynamicPseudoType, Optional: true, WriteOnly: true, Description: "Settings of the backend that are kept nowhere, such as its credentials. They are added to those of config, and come before them."},
 			{Name: "defaults", Type: cty.DynamicPseudoType, Optional: true, Description: "Values of outputs that the state does not have."},
 			{Name: "outputs", Type: cty.DynamicPseudoType, Computed: true, Description: "The root outputs of the state."},
 			{Name: "workspace", Type: cty.String, Optional: true, Description: "The workspace to read; default: \"default\"."},

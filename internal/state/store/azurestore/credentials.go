@@ -51,7 +51,7 @@ func (r *reader) container(ctx context.Context, at, account string, o *container
 // accountKey asks for the key of the account.
 func (r *reader) accountKey(ctx context.Context, token azcore.TokenCredential, account string) (string, error) {
 	if r.Text("resource_group_name") == "" || r.Text("subscription_id", "ARM_SUBSCRIPTION_ID") == "" {
-		return "", errors.New(`there are no credentials for the storage account: set "access_key" or "sas_token", or "use_azuread_auth", or "resource_group_name" and "subscription_id", by which the key of the account is asked for`)
+		return "", errors.New(`there are no credentials for the storage account: set "access_key" or "sas_token", or "use_azuread_auth", or "resource_group_name" and "subscription_id", with which Lethe asks for the key of the account`)
 	}
 	var said struct{ Keys []struct{ Value string } }
 	if err := r.manager(ctx, token, http.MethodPost, account, "/listKeys", &said); err != nil {
@@ -66,7 +66,7 @@ func (r *reader) accountKey(ctx context.Context, token azcore.TokenCredential, a
 // blobEndpoint asks for the address of the account.
 func (r *reader) blobEndpoint(ctx context.Context, account string) (string, error) {
 	if r.Text("resource_group_name") == "" || r.Text("subscription_id", "ARM_SUBSCRIPTION_ID") == "" {
-		return "", r.S.Bad("lookup_blob_endpoint", `"lookup_blob_endpoint" needs "resource_group_name" and "subscription_id", by which the address of the storage account is asked for`)
+		return "", r.S.Bad("lookup_blob_endpoint", `"lookup_blob_endpoint" needs "resource_group_name" and "subscription_id", with which Lethe asks for the address of the storage account`)
 	}
 	token, err := cloudauth.Azure(&r.Reader, r.cloud)
 	if err != nil {

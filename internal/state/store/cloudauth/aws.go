@@ -72,7 +72,7 @@ func AWSAttrs(own ...*schema.Attr) []*schema.Attr {
 		store.Attr("custom_ca_bundle", cty.String, "A file with certificates of authorities. AWS_CA_BUNDLE."),
 		store.Attr("http_proxy", cty.String, "The proxy for http. HTTP_PROXY."), store.Attr("https_proxy", cty.String, "The proxy for https. HTTPS_PROXY."),
 		store.Attr("no_proxy", cty.String, "The hosts that need none. NO_PROXY."),
-		store.Attr("insecure", cty.Bool, "Whether certificates of servers are not looked at."),
+		store.Attr("insecure", cty.Bool, "Whether certificates of servers are left unchecked."),
 	)
 }
 

@@ -101,7 +101,7 @@ func (r *remote) take(ctx context.Context, l *lock, session string, conditions .
 		return err
 	}
 	if held == nil {
-		return &store.LockError{Err: fmt.Errorf("the lock of the state is free, and Consul gives it to no other for %s after the end of its session", lockDelay)}
+		return &store.LockError{Err: fmt.Errorf("the lock of the state is free, and Consul gives it to nobody else for %s after the end of a session", lockDelay)}
 	}
 	return locked(held)
 }
@@ -237,5 +237,5 @@ func (r *remote) Break(ctx context.Context, workspace, id string) error {
 	if err != nil {
 		return err
 	}
-	return &store.LockError{Held: held, Err: errors.New("the lock was given back, or taken away")}
+	return &store.LockError{Held: held, Err: errors.New("the lock was released, or taken by another")}
 }

@@ -32,7 +32,7 @@ func newAge(s store.Settings) (Provider, error) {
 		return nil, err
 	}
 	if p.length != 16 && p.length != 24 && p.length != 32 {
-		return nil, s.Bad("key_length", `"key_length" is to be 16, 24 or 32, not %d`, p.length)
+		return nil, s.Bad("key_length", `"key_length" must be 16, 24 or 32, not %d`, p.length)
 	}
 	for i, text := range s.List("recipients") {
 		r, err := ageRecipient(text)
@@ -83,7 +83,7 @@ func (p *ageProvider) identify(text []byte, setting string) error {
 	if bytes.Contains(text, []byte("-----BEGIN")) {
 		id, err := agessh.ParseIdentity(text)
 		if err != nil {
-			return fmt.Errorf("%q is no ssh key that can be used: it has to be an Ed25519 or RSA key without a passphrase", setting)
+			return fmt.Errorf("%q is not an SSH key that can be used: it must be an Ed25519 or RSA key without a passphrase", setting)
 		}
 		p.identities = append(p.identities, id)
 		return nil
@@ -126,12 +126,12 @@ func (p *ageProvider) Again(_ context.Context, meta, _ []byte) ([]byte, bool, er
 		return nil, false, errors.New("its metadata in the file is damaged")
 	}
 	if len(p.identities) == 0 {
-		return nil, false, &serviceError{errors.New(`neither "identity" nor "identity_file" is set, nor AGE_IDENTITY or AGE_IDENTITY_FILE, and reading takes one`)}
+		return nil, false, &serviceError{errors.New(`neither "identity" nor "identity_file" is set, nor AGE_IDENTITY or AGE_IDENTITY_FILE, and one is needed to decrypt`)}
 	}
 	r, err := age.Decrypt(bytes.NewReader(m.Key), p.identities...)
 	var none *age.NoIdentityMatchError
 	if errors.As(err, &none) {
-		return nil, false, errors.New("the key was encrypted to recipients that none of the identities is of")
+		return nil, false, errors.New("the key was encrypted to other recipients than those of the identities")
 	}
 	if err != nil {
 		return nil, false, err

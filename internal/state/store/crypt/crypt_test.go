@@ -76,7 +76,7 @@ func TestFixed(t *testing.T) {
 		t.Errorf("%s, %v, %v", plain, outdated, err)
 	}
 	var e *Error
-	if _, _, err := with(provider(t, "pbkdf2", "local", map[string]cty.Value{"passphrase": cty.StringVal("another horse battery staple")})).Open(t.Context(), data); !errors.As(err, &e) || !strings.Contains(e.Text, "the key does not fit") {
+	if _, _, err := with(provider(t, "pbkdf2", "local", map[string]cty.Value{"passphrase": cty.StringVal("another horse battery staple")})).Open(t.Context(), data); !errors.As(err, &e) || !strings.Contains(e.Text, "the key is not the one") {
 		t.Error(err)
 	}
 }
@@ -143,8 +143,8 @@ func TestDamage(t *testing.T) {
 		{"cut off early", "it ends after", data[:bytes.Index(data, []byte(`"encrypted_data"`))+20]},
 		{"cut off in what is in the clear", "it ends after", data[:bytes.Index(data, []byte(`"meta"`))+30]},
 		{"cut off at once", "The state is damaged", data[:20]},
-		{"altered", "was changed after it was written, as its digest tells", altered},
-		{"altered, without a digest", "the key does not fit", foreign},
+		{"altered", "was changed after it was written, as its digest shows", altered},
+		{"altered, without a digest", "the key is not the one", foreign},
 		{"another serial", "its serial or its lineage", bytes.Replace(data, []byte(`"serial":7`), []byte(`"serial":8`), 1)},
 		{"another lineage", "its serial or its lineage", bytes.Replace(data, []byte(`"lineage":"2`), []byte(`"lineage":"3`), 1)},
 		{"another version", `version "v1"`, bytes.Replace(data, []byte(`"v0"`), []byte(`"v1"`), 1)},
@@ -504,7 +504,7 @@ func TestAge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for identity, said := range map[string]string{other.String(): "none of the identities", "": "reading takes one"} {
+	for identity, said := range map[string]string{other.String(): "other recipients", "": "one is needed"} {
 		if _, _, err := at(identity).Open(t.Context(), data); err == nil || !strings.Contains(err.Error(), said) {
 			t.Error(err)
 		}

@@ -106,11 +106,11 @@ func reason(err error, data []byte) string {
 	case errors.As(err, &syntax) && syntax.Offset >= int64(len(data)):
 		return fmt.Sprintf("it ends after %d bytes", len(data))
 	case errors.As(err, &syntax):
-		return fmt.Sprintf("it is no JSON at byte %d", syntax.Offset)
+		return fmt.Sprintf("it is not JSON at byte %d", syntax.Offset)
 	case errors.As(err, &typ):
 		return fmt.Sprintf("its member %q is of the wrong type", typ.Field)
 	}
-	return "one of its members is no base64"
+	return "one of its members is not base64"
 }
 
 func (e *envelope) bytes() ([]byte, error) { return json.Marshal(e) }

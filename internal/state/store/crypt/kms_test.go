@@ -300,7 +300,7 @@ func TestKMSSettings(t *testing.T) {
 		{"aws_kms", map[string]cty.Value{"kms_key_id": text(""), "key_spec": text("AES_256")}, `"kms_key_id" must not be empty`},
 		{"aws_kms", map[string]cty.Value{"kms_key_id": text("k"), "key_spec": text("RSA_2048")}, `"key_spec" must be AES_256 or AES_128`},
 		{"aws_kms", map[string]cty.Value{"kms_key_id": text("k"), "key_spec": text("AES_256"), "region": text("r"), "access_key": text("k")}, "belong together"},
-		{"gcp_kms", map[string]cty.Value{"kms_encryption_key": text("k"), "key_length": cty.NumberIntVal(5000)}, `"key_length" is to be a number of bytes from 1 to 1024`},
+		{"gcp_kms", map[string]cty.Value{"kms_encryption_key": text("k"), "key_length": cty.NumberIntVal(5000)}, `"key_length" must be a number of bytes from 1 to 1024`},
 		{"gcp_kms", map[string]cty.Value{"kms_encryption_key": text("k"), "key_length": cty.NumberIntVal(32), "kms_custom_endpoint": text("nowhere")}, "must be an address"},
 		{"azure_vault", map[string]cty.Value{"vault_uri": text("nowhere"), "vault_key_name": text("k"), "key_length": cty.NumberIntVal(32)}, `"vault_uri" must be an address`},
 		{"azure_vault", map[string]cty.Value{"vault_uri": text("https://v.vault.azure.net"), "vault_key_name": text("k"), "key_length": cty.NumberIntVal(32), "symmetric": cty.True}, `"symmetric_key_size"`},

@@ -15,7 +15,7 @@ import (
 )
 
 // ErrKey says that data was not encrypted under a key, or has changed since.
-var ErrKey = errors.New("the key does not fit: it is another than the one that this was encrypted with, or this was changed after it was written")
+var ErrKey = errors.New("the key is not the one that this was encrypted with, or this was changed after it was written")
 
 // KeysArgument is how a method refers to its key provider.
 const KeysArgument = "keys"
@@ -41,11 +41,11 @@ func newAESGCM(s store.Settings) (Method, error) {
 		for _, n := range v.AsValueSlice() {
 			n, err := convert.Convert(n, cty.Number)
 			if err != nil || n.IsNull() {
-				return nil, s.Bad("aad", `"aad" is to be a list of bytes, numbers from 0 to 255`)
+				return nil, s.Bad("aad", `"aad" must be a list of bytes, numbers from 0 to 255`)
 			}
 			b, _ := n.AsBigFloat().Int64()
 			if b < 0 || b > 255 || !n.AsBigFloat().IsInt() {
-				return nil, s.Bad("aad", `"aad" is to be a list of bytes, numbers from 0 to 255`)
+				return nil, s.Bad("aad", `"aad" must be a list of bytes, numbers from 0 to 255`)
 			}
 			m.aad = append(m.aad, byte(b))
 		}

@@ -44,13 +44,13 @@ func newOpenBao(s store.Settings) (Provider, error) {
 	u, err := url.Parse(cmp.Or(address, "https://127.0.0.1:8200"))
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return nil, s.Bad("address", `"address" is no address: it has to begin with http:// or https://, and to name a host`)
+		return nil, s.Bad("address", `"address" must begin with http:// or https:// and name a host`)
 	case b.key == "":
 		return nil, s.Bad("key_name", `"key_name" is not set`)
 	case b.token == "":
 		return nil, errors.New(`"token" is not set, and BAO_TOKEN is not either`)
 	case b.length != 16 && b.length != 32 && b.length != 64:
-		return nil, s.Bad("key_length", `"key_length" is to be 16, 32 or 64, not %d`, b.length)
+		return nil, s.Bad("key_length", `"key_length" must be 16, 32 or 64, not %d`, b.length)
 	}
 	s.Secret(b.token)
 	if b.client.Transport, err = openBaoTransport(s); err != nil {

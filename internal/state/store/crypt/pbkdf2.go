@@ -63,7 +63,7 @@ func newPBKDF2(s store.Settings) (Provider, error) {
 	case hashes[p.want.Hash] == nil:
 		return nil, s.Bad("hash_function", "%s", p.want.check())
 	case p.salt < 1 || p.salt > mostLength:
-		return nil, s.Bad("salt_length", `"salt_length" is to be a number of bytes from 1 to %d`, mostLength)
+		return nil, s.Bad("salt_length", `"salt_length" must be a number of bytes from 1 to %d`, mostLength)
 	}
 	return p, p.want.check()
 }
@@ -71,9 +71,9 @@ func newPBKDF2(s store.Settings) (Provider, error) {
 func (m *pbkdf2Meta) check() error {
 	switch {
 	case hashes[m.Hash] == nil:
-		return fmt.Errorf(`the hash function %q is not known: it is to be sha256 or sha512`, m.Hash)
+		return fmt.Errorf(`the hash function %q is not known: it must be sha256 or sha512`, m.Hash)
 	case m.Length < 1 || m.Length > mostLength:
-		return fmt.Errorf(`the length of a key is to be a number of bytes from 1 to %d, not %d`, mostLength, m.Length)
+		return fmt.Errorf(`the length of a key must be a number of bytes from 1 to %d, not %d`, mostLength, m.Length)
 	case m.Iterations < 1 || m.Iterations > mostIterations:
 		return fmt.Errorf("%d iterations are not from 1 to %d", m.Iterations, mostIterations)
 	}

@@ -52,7 +52,7 @@ func agent(s store.Settings) http.Header {
 // checkLength reports what is wrong with the length of a key.
 func checkLength(n int) error {
 	if n < 1 || n > mostLength {
-		return fmt.Errorf(`"key_length" is to be a number of bytes from 1 to %d, not %d`, mostLength, n)
+		return fmt.Errorf(`"key_length" must be a number of bytes from 1 to %d, not %d`, mostLength, n)
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func (s *Source) Fresh(ctx context.Context, meta map[string][]byte) ([]byte, err
 	if s.fresh == nil {
 		key, m, err := s.Provider.Fresh(ctx, chain)
 		if err != nil {
-			return nil, fmt.Errorf("%s gives no key: %w", s.Name, err)
+			return nil, fmt.Errorf("%s gave no key: %w", s.Name, err)
 		}
 		s.fresh = &made{key: key, meta: m}
 	}
@@ -94,7 +94,7 @@ func (s *Source) Again(ctx context.Context, meta map[string][]byte) ([]byte, boo
 	if s.again[id] == nil {
 		key, current, err := s.Provider.Again(ctx, m, chain)
 		if err != nil {
-			return nil, false, fmt.Errorf("%s gives no key: %w", s.Name, err)
+			return nil, false, fmt.Errorf("%s gave no key: %w", s.Name, err)
 		}
 		if s.again == nil {
 			s.again = map[string]*made{}
@@ -224,7 +224,7 @@ func (t *Target) Open(ctx context.Context, data []byte) (plain []byte, outdated 
 		why = append(why, c.Name+": "+sentence(err))
 	}
 	if d := e.Meta[digestName]; d != nil && !bytes.Equal(d, e.digest()) {
-		return nil, false, failed(badOpen, "The encrypted file is damaged: it was changed after it was written, as its digest tells. No key opens it. Take it from a backup.")
+		return nil, false, failed(badOpen, "The encrypted file is damaged: it was changed after it was written, as its digest shows. No key opens it. Restore it from a backup.")
 	}
 	if len(why) == 0 {
 		return nil, false, t.failed(badOpen, "%s is encrypted, and the block %q of the encryption has no method to decrypt it with. Configure the one that it was written with, in a fallback if it is to be written otherwise from now on.", t.subject(), t.Block)
@@ -234,7 +234,7 @@ func (t *Target) Open(ctx context.Context, data []byte) (plain []byte, outdated 
 	}
 	hint := ""
 	if e.Meta[digestName] != nil {
-		hint = " The file is as it was written, so the key or the settings of the method are others than those that it was written with."
+		hint = " The file is unchanged since it was written, so the key or the settings of the method are not those that it was written with."
 	}
 	return nil, false, t.failed(badOpen, "%s is encrypted, and none of the methods that the block %q of the encryption names can decrypt it:\n\n  %s\n\nConfigure the key and the method that it was written with; if they have changed, in a fallback.%s", t.subject(), t.Block, strings.Join(why, "\n  "), hint)
 }
@@ -245,11 +245,11 @@ func (t *Target) openPlain(data []byte) ([]byte, bool, error) {
 	case t == nil || !t.Encrypts():
 		return data, false, nil
 	case bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) && !json.Valid(data):
-		return nil, false, failed(badOpen, "%s is damaged: it is not whole, or was changed after it was written. What is left of it is no JSON, as encrypted files and states are. Take it from a backup.", t.subject())
+		return nil, false, failed(badOpen, "%s is damaged: it is not whole, or was changed after it was written. What is left of it is not JSON, as encrypted files and states are. Restore it from a backup.", t.subject())
 	case slices.ContainsFunc(t.Read, func(c *Cipher) bool { return c.Method == nil }):
 		return data, true, nil
 	case t.Enforced:
-		return nil, false, t.failed(badOpen, "%s is not encrypted, and the block %q of the encryption says enforced = true: what is not encrypted is neither written nor read. If it may be taken this once, set enforced = false and add a fallback with the method \"unencrypted\"; take both back afterwards.", t.subject(), t.Block)
+		return nil, false, t.failed(badOpen, "%s is not encrypted, and the block %q of the encryption says enforced = true: what is not encrypted is neither written nor read. To use it this once all the same, set enforced = false and add a fallback with the method \"unencrypted\"; undo both afterwards.", t.subject(), t.Block)
 	}
 	why, then := "If it is from before encryption was configured, add", "Apply once, which writes it encrypted, and remove both."
 	switch t.Block {

@@ -29,7 +29,7 @@ var Driver = store.Driver{Name: "http", Schema: store.Schema([]*schema.Attr{
 	{Name: "username", Type: cty.String, Optional: true, Description: "The user of basic authentication."},
 	{Name: "password", Type: cty.String, Optional: true, Sensitive: true, Description: "The password of basic authentication."},
 	{Name: "headers", Type: cty.Map(cty.String), Optional: true, Sensitive: true, Description: "Headers of every request."},
-	{Name: "skip_cert_verification", Type: cty.Bool, Optional: true, Description: "Whether the certificate of the server is not looked at."},
+	{Name: "skip_cert_verification", Type: cty.Bool, Optional: true, Description: "Whether the certificate of the server is left unchecked."},
 	{Name: "retry_max", Type: cty.Number, Optional: true, Description: "How often a request is made again: 2 times if not set."},
 	{Name: "retry_wait_min", Type: cty.Number, Optional: true, Description: "The shortest pause before that, in seconds: 1 if not set."},
 	{Name: "retry_wait_max", Type: cty.Number, Optional: true, Description: "The longest, in seconds: 30 if not set."},

@@ -36,7 +36,7 @@ func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev st
 	}
 	v, err := r.put(ctx, data, prev, r.lockID())
 	if failed := unlock(ctx); err == nil && failed != nil {
-		err = fmt.Errorf("the state was written, and the lock for that could not be given back: %w", failed)
+		err = fmt.Errorf("the state was written, and its lock could not be released: %w", failed)
 	}
 	return v, err
 }

@@ -273,7 +273,7 @@ func (u *kubeUser) fill(a *access, r *reader) (err error) {
 	case len(u.AuthProvider) > 0 && string(u.AuthProvider) != "null":
 		return errors.New(`credentials of an "auth-provider", which Kubernetes 1.26 has removed, are not used: use "exec"`)
 	case u.AsUID != "", len(u.AsExtra) > 0 && string(u.AsExtra) != "null":
-		return errors.New(`of what another is to be acted as, "as" and "as-groups" are honoured, and no more`)
+		return errors.New(`of the settings of impersonation only "as" and "as-groups" are supported`)
 	}
 	a.token, a.tokenFile, a.username, a.password = u.Token, within(u.dir, u.TokenFile), u.Username, u.Password
 	a.as, a.asGroups = u.As, u.AsGroups
@@ -298,7 +298,7 @@ const account = "/var/run/secrets/kubernetes.io/serviceaccount/"
 func (r *reader) fromPod(a *access) (err error) {
 	host, port := r.Text("", "KUBERNETES_SERVICE_HOST"), r.Text("", "KUBERNETES_SERVICE_PORT")
 	if host == "" || port == "" {
-		return errors.New(`"in_cluster_config" is set, and this is no pod of a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set`)
+		return errors.New(`"in_cluster_config" is set, but this is not a pod of a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set`)
 	}
 	a.server = &url.URL{Scheme: "https", Host: net.JoinHostPort(host, port)}
 	a.tokenFile = account + "token"
@@ -311,7 +311,7 @@ func (a *access) tls() (*tls.Config, error) {
 	if len(a.ca) > 0 {
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM(a.ca) {
-			return nil, errors.New("what is set as the certificates of the cluster's authorities has no certificate in PEM")
+			return nil, errors.New("the value for the certificates of the cluster's authorities contains no certificate in PEM")
 		}
 	}
 	switch {
@@ -348,7 +348,7 @@ func (p *plugin) check() error {
 	case p.APIVersion != "client.authentication.k8s.io/v1" && p.APIVersion != "client.authentication.k8s.io/v1beta1":
 		return fmt.Errorf("the apiVersion %q of the program %s for credentials (exec) is neither client.authentication.k8s.io/v1 nor client.authentication.k8s.io/v1beta1", p.APIVersion, p.Command)
 	case p.InteractiveMode == "Always":
-		return fmt.Errorf("the program %s for credentials (exec) needs a terminal, and none is given to it", p.Command)
+		return fmt.Errorf("the program %s for credentials (exec) needs a terminal, and Lethe gives it none", p.Command)
 	}
 	return nil
 }

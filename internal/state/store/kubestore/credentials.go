@@ -154,7 +154,7 @@ func (p *plugin) run(ctx context.Context, a *access) (*answered, error) {
 		Status           *answered
 	}
 	if err := json.Unmarshal(out.Bytes(), &said); err != nil || said.Kind != "ExecCredential" || said.APIVersion != p.APIVersion || said.Status == nil {
-		return nil, fmt.Errorf("what the program %s printed is no ExecCredential of %s with a status", p.Command, p.APIVersion)
+		return nil, fmt.Errorf("what the program %s printed is not an ExecCredential of %s with a status", p.Command, p.APIVersion)
 	}
 	if said.Status.Token == "" && said.Status.ClientCertificateData == "" {
 		return nil, fmt.Errorf("the program %s for credentials gives neither a token nor a certificate", p.Command)

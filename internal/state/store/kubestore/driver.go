@@ -29,7 +29,7 @@ func settings() *schema.Block {
 		store.Attr("config_context_auth_info", cty.String, "The user of the file, instead of that of the context. KUBE_CTX_AUTH_INFO."),
 		store.Attr("config_context_cluster", cty.String, "The cluster of the file, likewise. KUBE_CTX_CLUSTER."),
 		store.Attr("host", cty.String, "The address of the API. KUBE_HOST."),
-		store.Attr("insecure", cty.Bool, "Whether its certificate is not looked at. KUBE_INSECURE."),
+		store.Attr("insecure", cty.Bool, "Whether its certificate is left unchecked. KUBE_INSECURE."),
 		store.Attr("cluster_ca_certificate", cty.String, "The certificates of the authorities that its certificate is of, in PEM. KUBE_CLUSTER_CA_CERT_DATA."),
 		store.Attr("proxy_url", cty.String, "The proxy on the way to it. KUBE_PROXY_URL."),
 		store.SecretAttr("token", "The bearer token. KUBE_TOKEN."),

@@ -92,7 +92,7 @@ func (r *remote) Break(ctx context.Context, workspace, id string) error {
 		err = r.save(ctx, r.leases(), lease)
 	}
 	if store.Refused(err, http.StatusConflict) || store.Refused(err, http.StatusNotFound) {
-		return &store.LockError{Err: errors.New("the lock was given back, and another may have it")}
+		return &store.LockError{Err: errors.New("the lock was released, and another may have it")}
 	}
 	return err
 }

@@ -149,7 +149,7 @@ AND ((l.classid::bigint << 32) | l.objid::bigint) = $1::bigint ORDER BY a.backen
 		since, _ := strconv.ParseFloat(string(row[4]), 64)
 		who := store.LockInfo{
 			ID: "process-" + process, Operation: string(row[3]), Who: string(row[2]), Created: time.Unix(int64(since), 0).UTC(),
-			Path: "advisory lock " + key, Info: "a connection of another program has this lock, and says no more",
+			Path: "advisory lock " + key, Info: "a connection of another program has this lock; nothing more is known of it",
 		}
 		if text, ok := strings.CutPrefix(string(row[1]), beginInfo); ok {
 			text, _, _ = strings.Cut(text, endInfo)

@@ -48,7 +48,7 @@ func (m *member) held(ctx context.Context) (*held, error) {
 	defer m.s.locks.Unlock()
 	h := m.s.locks.held[m.workspace]
 	if h == nil || h.joined != m.joined {
-		return nil, errors.New("the lock of the state was given back")
+		return nil, errors.New("the lock of the state was released")
 	}
 	return h, nil
 }

@@ -44,7 +44,7 @@ func (t *Table) note(ctx context.Context, id string, data []byte) (err error) {
 			return nil
 		}
 	}
-	return fmt.Errorf("the state was written, and its checksum could not be noted in the table %q: %w", t.Name, err)
+	return fmt.Errorf("the state was written, but its checksum could not be written to the table %q: %w", t.Name, err)
 }
 
 // forget removes the MD5 of a state.
