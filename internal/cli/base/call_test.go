@@ -54,7 +54,7 @@ func TestRun(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		"": "Usage: lethe try [options] WORD [WORD]", "a b c": "Too many command line arguments", "a -nam x": `The option -nam is not known here. Did you mean -name?`,
+		"": "Usage: lethe try [options] WORD [WORD]", "a b c": "Too many command line arguments", "a -nam x": `There is no option -nam here. Did you mean -name?`,
 		"a -chdir=x": "stands before the command", "a -name": "needs a value, as in -name=NAME", "a -sure=x": `takes true or false, and not "x"`,
 	} {
 		if code, out, errs := run(t, strings.Fields(args)...); code != ExitError || out != "" || !strings.Contains(errs, want) {

@@ -114,10 +114,10 @@ func (c *Call) tooLong() {
 	}
 	text := ""
 	if len(names) > 0 {
-		text = " Under way were calls that change or open something, of " + strings.Join(names, ", ") + "."
+		text = " These were still being changed or opened: " + strings.Join(names, ", ") + "."
 	}
 	c.Stops.late.Store(&text)
-	c.UI.Line("The time that this command may take is over (wall in LETHE_LIMITS). Nothing more is begun, what is under way may end.")
+	c.UI.Line("This command has reached its time limit (wall in LETHE_LIMITS). Nothing more is begun; what is under way may still end.")
 }
 
 // CutShort notes that an interrupt keeps what comes next from being done, if there was one.
@@ -138,9 +138,9 @@ func (c *Call) interrupted() (diag.Diagnostic, bool) {
 		return diag.Diagnostic{}, false
 	}
 	if was := c.Stops.late.Load(); was != nil {
-		return diag.Errorf("Command takes too long", "LETHE_LIMITS says how long a whole command may take (wall), and that was over before everything was done.%s Nothing that was done is lost: run the command again for the rest, with more time.", *was), true
+		return diag.Errorf("Command takes too long", "LETHE_LIMITS limits the time of a whole command (wall), and it ran out before everything was done.%s Nothing that was done is lost: run the command again for the rest, with more time.", *was), true
 	}
-	return diag.Errorf("Interrupted", "An interrupt ended this before everything was done. Nothing that was done is lost: run the command again for the rest."), true
+	return diag.Errorf("Interrupted", "An interrupt ended the command before everything was done. Nothing that was done is lost: run the command again for the rest."), true
 }
 
 // AtOnce has something done before an interrupt ends the program at once, to say what is left.

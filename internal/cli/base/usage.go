@@ -41,13 +41,13 @@ func (c *Call) usageError(err error) diag.Diagnostic {
 		} else {
 			var names []string
 			c.Flags.VisitAll(func(f *flag.Flag) { names = append(names, "-"+f.Name) })
-			text = "The option " + name + " is not known here." + MeantOption(name, names)
+			text = "There is no option " + name + " here." + MeantOption(name, names)
 		}
 	} else if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
 		value, _ := flag.UnquoteUsage(c.Flags.Lookup(name))
 		text = fmt.Sprintf("The option -%s needs a value, as in -%s=%s.", name, name, strings.ToUpper(value))
 	} else if m := badValue.FindStringSubmatch(text); m != nil {
-		text = fmt.Sprintf("The option -%s takes %s.", m[2], c.takes(m[2], m[1], m[3]))
+		text = fmt.Sprintf("The option -%s %s.", m[2], c.takes(m[2], m[1], m[3]))
 	}
 	return diag.Errorf("Failed to parse command-line flags", "%s", text)
 }
@@ -57,14 +57,14 @@ func (c *Call) takes(name, given, why string) string {
 	if g, ok := c.Flags.Lookup(name).Value.(flag.Getter); ok {
 		switch g.Get().(type) {
 		case int:
-			return "a whole number, and not " + given
+			return "takes a whole number, and not " + given
 		case bool:
-			return "true or false, and not " + given
+			return "takes true or false, and not " + given
 		case time.Duration:
-			return "a duration such as 30s or 5m, and not " + given
+			return "takes a duration such as 30s or 5m, and not " + given
 		}
 	}
-	return fmt.Sprintf("no %s: %s", given, strings.TrimSuffix(why, "."))
+	return fmt.Sprintf("does not take %s: %s", given, strings.TrimSuffix(why, "."))
 }
 
 // helpPage is the text of a command's -help, as it is written.

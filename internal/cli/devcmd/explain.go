@@ -68,7 +68,7 @@ func searchCodes(c *base.Call) int {
 		if len(c.Operands) == 1 {
 			hint = diag.Meant(diag.Suggest(strings.ToUpper(c.Operands[0]), codes))
 		}
-		c.Bag.Add(diag.Errorf("Unknown code", "There is no code %q, and no title has these words.%s Without an operand, the command lists all codes.", strings.Join(c.Operands, " "), hint))
+		c.Bag.Add(diag.Errorf("Unknown code", "There is no code %q, and no title has these words.%s To list all codes, run: lethe explain", strings.Join(c.Operands, " "), hint))
 		return c.UI.Fail()
 	}
 	listCodes(c, found)

@@ -66,7 +66,7 @@ var Vendor = &base.Command{
 	Name: "vendor", Args: "<target-dir>", Counts: true, Short: "Save all that init installs in one directory",
 	Long: `Populates a directory with all that "lethe init" installs: the packages of
 the providers, for several platforms, from the registries that their addresses
-name, and those of the modules. The dependency lock file gets what they hash to.
+name, and those of the modules. Their checksums go into the dependency lock file.
 
 Elsewhere, without network, init installs from that directory alone if the CLI
 configuration says
@@ -179,7 +179,7 @@ func only(c *base.Call, copies *fetch.Copies) bool {
 		a, err := addr.ParseProvider(text)
 		switch {
 		case err != nil:
-			c.Bag.Add(diag.Errorf("Invalid provider argument", "%q is no source address of a provider: %s.", text, err))
+			c.Bag.Add(diag.Errorf("Invalid provider argument", "%q is not the source address of a provider: %s.", text, err))
 		case !slices.ContainsFunc(copies.Needs, func(n fetch.Need) bool { return n.Provider.Canon() == a.Canon() }):
 			c.Bag.Add(diag.Errorf("Invalid provider argument", "The provider %s is not required by the current configuration.", a))
 		}
@@ -220,7 +220,7 @@ func runVendor(ctx context.Context, c *base.Call, f *packageFlags) int {
 		err = p.Modules.Vendor(filepath.Join(dir, "modules"))
 	}
 	if err != nil {
-		c.Bag.Add(diag.Errorf("Could not vendor modules", "A module cannot be copied, %s.", disk.Reason(err)))
+		c.Bag.Add(diag.Errorf("Could not vendor modules", "A module cannot be copied: %s.", disk.Reason(err)))
 		return c.UI.Fail()
 	}
 	p.Providers.OnlyRegistries()

@@ -76,11 +76,11 @@ func (f *showFlags) fit(c *base.Call) bool {
 	}
 	switch {
 	case things > 1:
-		c.Bag.Add(diag.Errorf("Wrong combination of options", "The command show shows one thing: a file, what one of -state, -plan, -config and -module says, or the present state."))
+		c.Bag.Add(diag.Errorf("Wrong combination of options", "The command show shows one thing: a file; what one of the options -state, -plan, -config and -module names; or, with none of these, the present state."))
 	case f.config && !c.ForPrograms():
-		c.Bag.Add(diag.Errorf("Wrong combination of options", "With -config, -json has to be given as well: what people read is the configuration itself."))
+		c.Bag.Add(diag.Errorf("Wrong combination of options", "The option -config needs -json: what it shows is for programs."))
 	case f.module != "" && !c.ForPrograms():
-		c.Bag.Add(diag.Errorf("Wrong combination of options", "With -module, -json has to be given as well: what people read is the module itself."))
+		c.Bag.Add(diag.Errorf("Wrong combination of options", "The option -module needs -json: what it shows is for programs."))
 	}
 	return !c.Bag.HasErrors()
 }

@@ -28,7 +28,7 @@ func (i *initialization) copyModule(ctx context.Context) bool {
 	case config.IsLocal(source) || filepath.IsAbs(source):
 		err = fetch.CopyModule(i.p.Call.Path(source), i.p.Dir)
 	case !fetch.IsSource(source):
-		i.p.Bag.Add(diag.Errorf("Invalid module source address", "The module of -from-module is %q, which is no address of a module: local paths are absolute or begin with ./ or ../, those in registries are NAMESPACE/NAME/SYSTEM, and others have a scheme such as git::https:// or https://.", source))
+		i.p.Bag.Add(diag.Errorf("Invalid module source address", "The module of -from-module is %q, which is not the address of a module: local paths are absolute or begin with ./ or ../, those in registries are NAMESPACE/NAME/SYSTEM, and others have a scheme such as git::https:// or https://.", source))
 		return false
 	default:
 		if err = project.Workspaces(i.p.Call).MakeData(); err == nil {

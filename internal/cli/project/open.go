@@ -82,7 +82,7 @@ func (p *Project) configure() bool {
 	c := p.Call
 	var err error
 	if p.closed, err = shortcut.Parse(c.Getenv(shortcut.Variable)); err != nil {
-		c.Bag.Add(diag.Errorf("Invalid "+shortcut.Variable, "The environment variable %s names shortcuts not to take: %s.", shortcut.Variable, err))
+		c.Bag.Add(diag.Errorf("Invalid "+shortcut.Variable, "The environment variable %s must name shortcuts that are not to be taken: %s.", shortcut.Variable, err))
 		return false
 	}
 	p.deadlines = provider.DefaultDeadlines()
@@ -91,7 +91,7 @@ func (p *Project) configure() bool {
 		return false
 	}
 	if keeps := c.Getenv(keeper.Variable); keeps != "" && keeps != "on" && keeps != "off" {
-		c.Bag.Add(diag.Errorf("Invalid "+keeper.Variable, "The environment variable %s says whether a second process closes what is open should Lethe be killed: on, as if it was not set, or off, and not %q.", keeper.Variable, keeps))
+		c.Bag.Add(diag.Errorf("Invalid "+keeper.Variable, "The environment variable %s must be on or off, and not %q. It says whether a second process, the keeper, closes ephemeral resources should Lethe be killed; it is on if not set.", keeper.Variable, keeps))
 		return false
 	}
 	var ok bool

@@ -41,7 +41,7 @@ func (o *planFlags) define(c *base.Call) {
 	f.Var(&o.targetFiles, "target-file", "Read -target addresses from the `file`, one on a line.")
 	f.Var(&o.excludeFiles, "exclude-file", "Read -exclude addresses from the `file`, one on a line.")
 	f.Var(&o.replace, "replace", "Replace the object at this `address`. May be given many times.")
-	f.BoolFunc("defer-ephemerals", "Open no lease while planning that only write-only arguments receive.", func(s string) error {
+	f.BoolFunc("defer-ephemerals", "Do not open, while planning, leases that only write-only arguments receive.", func(s string) error {
 		defers, err := strconv.ParseBool(s)
 		o.deferEphemerals = &defers
 		return err

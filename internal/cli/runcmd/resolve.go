@@ -24,8 +24,8 @@ var Resolve = &base.Command{
 		{"lethe state resolve -id=i-0abc aws_instance.web", "It was created: take it in, as import does"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *resolveFlags) {
-		c.Flags.BoolVar(&f.absent, "absent", false, "The object does not exist: it is in the state no more.")
-		c.Flags.BoolVar(&f.present, "present", false, "The object that the state has exists.")
+		c.Flags.BoolVar(&f.absent, "absent", false, "The object does not exist: it is removed from the state.")
+		c.Flags.BoolVar(&f.present, "present", false, "The object exists as the state has it.")
 		c.Flags.StringVar(&f.id, "id", "", "The object was created and has this `ID`: it is imported.")
 		c.Flags.StringVar(&f.Config, "config", "", "Read the configuration from this `directory`.")
 		c.RemoteFlag()

@@ -134,7 +134,7 @@ func (t past) count(ctx context.Context, states []store.Past) {
 		after = before
 	}
 	if problems := aside.List(); len(problems) > 0 {
-		bag.Add(diag.Warningf("Former states not counted", "What these states changed cannot be said, since they, or those before them, cannot be read. Their serials: %s. %s", unread[2:], problems[0].Detail))
+		bag.Add(diag.Warningf("Former states not counted", "What changed with these states is not known, because they, or those before them, cannot be read. Their serials: %s. %s", unread[2:], problems[0].Detail))
 	}
 }
 
@@ -196,7 +196,7 @@ var Restore = &base.Command{
 	},
 	Setup: base.Flags(func(c *base.Call, f *restoreFlags) {
 		c.Flags.BoolVar(&f.autoApprove, "auto-approve", false, "Skip interactive approval.")
-		c.Flags.BoolVar(&f.autoApprove, "force", false, "The same.")
+		c.Flags.BoolVar(&f.autoApprove, "force", false, "Skip interactive approval.")
 		f.VarFlags(c)
 		f.LockFlags(c)
 		f.StateFlag(c)
@@ -246,7 +246,7 @@ func runRestore(ctx context.Context, c *base.Call, f *restoreFlags) int {
 	if !agreed(c, diff, serial, f.autoApprove) || !ws.Save(then) {
 		return c.UI.Fail()
 	}
-	c.UI.Print(fmt.Sprintf("The state with the serial %d was restored, as that with the serial %d.\n", serial, ws.Snapshot().Serial))
+	c.UI.Print(fmt.Sprintf("The state with the serial %d was restored. It has the serial %d now.\n", serial, ws.Snapshot().Serial))
 	return c.UI.Done(base.ExitOK)
 }
 

@@ -56,13 +56,13 @@ func follows(ws *workspace.State, pushed *state.Snapshot, bag *diag.Bag) bool {
 	switch {
 	case have == nil || have.Len() == 0 && len(have.Outputs) == 0 && have.Lineage == "":
 	case have.Lineage != pushed.Lineage:
-		bag.Add(diag.Errorf("Failed to write state", "cannot import state with lineage %q over unrelated state with lineage %q. It may be that of another configuration: if it is to replace that one all the same, use -force.", pushed.Lineage, have.Lineage))
+		bag.Add(diag.Errorf("Failed to write state", "Cannot import state with lineage %q over unrelated state with lineage %q, which may be that of another configuration. To replace that one all the same, use -force.", pushed.Lineage, have.Lineage))
 		return false
 	case pushed.Serial < have.Serial:
-		bag.Add(diag.Errorf("Failed to write state", "cannot import state with serial %d over newer state with serial %d. Changes since then would be lost: if it is to replace that one all the same, use -force.", pushed.Serial, have.Serial))
+		bag.Add(diag.Errorf("Failed to write state", "Cannot import state with serial %d over newer state with serial %d: the changes made since then would be lost. To replace the newer one all the same, use -force.", pushed.Serial, have.Serial))
 		return false
 	case pushed.Serial == have.Serial && !sameObjects(have, pushed) && !goesOn(ws, pushed):
-		bag.Add(diag.Errorf("Failed to write state", "cannot overwrite existing state with serial %d with a different state that has the same serial: each was written without the other. Compare them: \"lethe state pull\" shows the one that is there, and -force replaces it", have.Serial))
+		bag.Add(diag.Errorf("Failed to write state", "Cannot overwrite existing state with serial %d with a different state that has the same serial: each was written without the other. Compare them: \"lethe state pull\" shows the one that is there, and -force replaces it.", have.Serial))
 		return false
 	}
 	return true

@@ -38,7 +38,7 @@ func runReplaceProvider(ctx context.Context, c *base.Call, f *replaceFlags) int 
 	for i, p := range []*addr.Provider{&from, &to} {
 		var err error
 		if *p, err = addr.ParseProvider(c.Operands[i]); err != nil {
-			c.Bag.Add(diag.Errorf("Invalid provider source address", "%q is no source address: %s.", c.Operands[i], err))
+			c.Bag.Add(diag.Errorf("Invalid provider source address", "%q is not the source address of a provider: %s.", c.Operands[i], err))
 		}
 	}
 	if c.Bag.HasErrors() {

@@ -21,7 +21,7 @@ files give them.`,
 	},
 	Setup: base.Flags(func(c *base.Call, f *flags) {
 		f.TestsFlag(c)
-		c.Flags.BoolVar(&f.repair, "repair", false, "Leave what skip_cleanup says: destroy only what could not be destroyed.")
+		c.Flags.BoolVar(&f.repair, "repair", false, "Keep what skip_cleanup keeps: destroy only what could not be destroyed before.")
 		c.Flags.BoolVar(&f.verbose, "verbose", false, "Accepted for compatibility.")
 		c.Flags.IntVar(&f.Parallelism, "parallelism", 10, "How `many` provider calls may run at once.")
 		f.VarFlags(c)

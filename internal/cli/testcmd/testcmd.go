@@ -39,7 +39,7 @@ errored_test.tfstate. That, and what runs with skip_cleanup made, stays until
 	Examples: [][2]string{
 		{"lethe test", "Run all test files"},
 		{"lethe test -filter=tests/names.tftest.hcl -verbose", "Run one of them, and show its plans and states"},
-		{"lethe test -junit-xml=report.xml", "Write a report for those who collect them"},
+		{"lethe test -junit-xml=report.xml", "Write a report for a CI system"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *flags) {
 		c.Flags.Var(&f.filter, "filter", "Run only this test `file`. May be given many times.")
