@@ -104,7 +104,7 @@ func (l *loader) passed(m *Call, a *hcl.Attribute) {
 		switch {
 		case !ok || !good:
 		case child.Key != nil:
-			l.rd.error(p.Key.Range(), "Invalid provider configuration reference", "What a module expects is a whole configuration: an instance key may stand on the right hand side only.")
+			l.rd.error(p.Key.Range(), "Invalid provider configuration reference", "A module expects a whole provider configuration: an instance key may stand only on the right-hand side.")
 		default:
 			at := hcl.RangeBetween(p.Key.Range(), p.Value.Range())
 			if l.first("provider of "+m.Name, at, "Duplicate provider address", "A provider configuration was already passed to %s at %s. Each child provider configuration can be assigned only once.", child.ProviderName) {

@@ -189,7 +189,7 @@ func (t *treeLoader) childOnly(n *Node) {
 		t.add(diag.Warningf("Backend configuration ignored", "Any selected backend applies to the entire configuration, so a backend block is expected only in the root module. In %s it has no effect, and it is let pass so that a root module can be called as a child module for testing. Remove it if that is not meant.", n.Path).At(b.Range))
 	}
 	if b := m.Cloud; b != nil {
-		t.add(diag.Warningf("Cloud configuration ignored", "The cloud block applies to the entire configuration, so it is expected only in the root module. In %s it has no effect. Remove it if this is no root module that is called for testing.", n.Path).At(b.Range))
+		t.add(diag.Warningf("Cloud configuration ignored", "The cloud block applies to the entire configuration, so it is expected only in the root module. In %s it has no effect. Remove it, unless this is a root module that is called for testing.", n.Path).At(b.Range))
 	}
 	if b := m.Encryption; b != nil {
 		t.add(diag.Warningf("Encryption not in use", "States and plans are of the entire configuration, so an encryption block is expected only in the root module. In %s it has no effect. Remove it if this is no root module that is called for testing.", n.Path).At(b.MissingItemRange()))

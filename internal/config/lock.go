@@ -73,12 +73,12 @@ func parseLock(b *hcl.Block, bag *diag.Bag) (Lock, bool) {
 	}
 	switch v, err := versions.ParseVersion(l.Version); {
 	case err != nil:
-		refuse("version", fmt.Sprintf("%q is no version: %s.", l.Version, err))
+		refuse("version", fmt.Sprintf("%q is not a version: %s.", l.Version, err))
 	case v.String() != l.Version:
-		refuse("version", fmt.Sprintf("A locked version is written out in full, here %q.", v))
+		refuse("version", fmt.Sprintf("A locked version must be written out in full: %q.", v))
 	}
 	if _, err := constraints.ParseRubyStyleMulti(l.Constraints); err != nil {
-		refuse("constraints", fmt.Sprintf("%q is no constraint on versions: %s.", l.Constraints, err))
+		refuse("constraints", fmt.Sprintf("%q is not a version constraint: %s.", l.Constraints, err))
 	}
 	return l, ok
 }
@@ -87,7 +87,7 @@ func parseLock(b *hcl.Block, bag *diag.Bag) (Lock, bool) {
 func (l *Lock) hashes(a *hcl.Attribute, bag *diag.Bag) bool {
 	list, ds := hcl.ExprList(a.Expr)
 	if ds.HasErrors() {
-		bag.Add(diag.Errorf("Invalid provider hash", "The hashes are a list: [\"h1:…\", \"zh:…\"].").At(a.Expr.Range()))
+		bag.Add(diag.Errorf("Invalid provider hash", "The hashes must be a list, such as [\"h1:…\", \"zh:…\"].").At(a.Expr.Range()))
 		return false
 	}
 	for _, e := range list {

@@ -12,17 +12,17 @@ import (
 // A mistake in the lock of a provider has its place in the file, whatever stands where a text or a list should.
 func TestLocksBroken(t *testing.T) {
 	for text, want := range map[string]string{
-		"version = \"1.0.0\"\nhashes = \"h1:x\"":              "3: The hashes are a list",
-		"version = \"1.0.0\"\nhashes = null":                  "3: The hashes are a list",
-		"version = \"1.0.0\"\nhashes = 5":                     "3: The hashes are a list",
-		"version = \"1.0.0\"\nhashes = { a = \"h1:x\" }":      "3: The hashes are a list",
+		"version = \"1.0.0\"\nhashes = \"h1:x\"":              "3: The hashes must be a list",
+		"version = \"1.0.0\"\nhashes = null":                  "3: The hashes must be a list",
+		"version = \"1.0.0\"\nhashes = 5":                     "3: The hashes must be a list",
+		"version = \"1.0.0\"\nhashes = { a = \"h1:x\" }":      "3: The hashes must be a list",
 		"version = \"1.0.0\"\nhashes = [null]":                "3: Each hash must be a string",
 		"version = \"1.0.0\"\nhashes = [\"x\"]":               "3: Each hash must be a string",
-		"version = \"x.y\"":                                   "2: \"x.y\" is no version",
-		"version = \"\"":                                      "2: \"\" is no version",
+		"version = \"x.y\"":                                   "2: \"x.y\" is not a version",
+		"version = \"\"":                                      "2: \"\" is not a version",
 		"version = null":                                      "2: The argument \"version\" must be a string",
-		"version = \"1.0\"":                                   "2: A locked version is written out in full, here \"1.0.0\"",
-		"version = \"1.0.0\"\nconstraints = \"x\"":            "3: \"x\" is no constraint on versions",
+		"version = \"1.0\"":                                   "2: A locked version must be written out in full: \"1.0.0\"",
+		"version = \"1.0.0\"\nconstraints = \"x\"":            "3: \"x\" is not a version constraint",
 		"foo = 1\nversion = 1\nhashes = 1\nconstraints = []":  "2: An argument named \"foo\" | 3: The argument \"version\" | 4: The hashes | 5: The argument \"constraints\"",
 		"version = \"1.0.0\"\n}\nprovider \"a/b\" {\nfoo = 1": "4: The argument \"version\" is required | 5: An argument named \"foo\"",
 	} {

@@ -56,7 +56,7 @@ func ParseModuleLocks(src []byte, filename string, l limits.Limits, bag *diag.Ba
 			ok = lockString(content, name, to, bag) && ok
 		}
 		if ok && (lock.Source == "" || !strings.HasPrefix(lock.Hash, "h1:")) {
-			bag.Add(diag.Errorf("Invalid lock file", "The entry of a module has an address, and a hash that begins with \"h1:\".").At(b.DefRange))
+			bag.Add(diag.Errorf("Invalid lock file", "The entry of a module must have an address, and a hash that begins with \"h1:\".").At(b.DefRange))
 			ok = false
 		}
 		same := func(l ModuleLock) bool { return l.Source == lock.Source && l.Constraints == lock.Constraints }

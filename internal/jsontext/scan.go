@@ -338,7 +338,7 @@ func (s *Scanner) skipString() bool {
 		case in[p] == '\\':
 			n := escapeLen(in[p:])
 			if n == 0 {
-				s.FailAt(p, "this is no escape that JSON has")
+				s.FailAt(p, "this is not an escape that JSON has")
 				return false
 			}
 			p += n

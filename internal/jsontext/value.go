@@ -129,7 +129,7 @@ func Same(a, b []byte) bool {
 // Plain is an error of encoding/json as users can read it: without the names that Go has for types.
 func Plain(err error) error {
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-		return fmt.Errorf("a JSON value of another kind belongs in the place of the %s at its byte %d", wrong.Value, wrong.Offset)
+		return fmt.Errorf("the %s at byte %d is not the kind of JSON value that belongs there", wrong.Value, wrong.Offset)
 	}
 	return err
 }

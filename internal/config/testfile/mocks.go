@@ -41,7 +41,7 @@ func (r *reader) mockProvider(b *hcl.Block) {
 		lift(e)
 		m.ForEach = e
 		if m.Alias == "" {
-			r.Bag.Add(diag.Errorf("Alias required when using \"for_each\"", "A mock of several provider instances stands for a provider block with an alias: add the argument \"alias\".").At(a.NameRange))
+			r.Bag.Add(diag.Errorf("Alias required when using \"for_each\"", "A mock with \"for_each\" stands for a provider block that has an alias: add the argument \"alias\".").At(a.NameRange))
 		}
 	}
 	if first := r.file.Mocks[m.ProviderName]; first != nil {
@@ -127,7 +127,7 @@ func (r *reader) override(b *hcl.Block, into []*Override) []*Override {
 	target, err := addr.ParseTarget(ref.Text)
 	if err != nil || target.Mode != o.Mode {
 		what := map[addr.Mode]string{0: "a module", addr.Managed: "a resource", addr.Data: "a data source", addr.Ephemeral: "an ephemeral resource"}[o.Mode]
-		r.Bag.Add(diag.Errorf("Invalid override target", "A block of type %q is about %s, and %s is none.", b.Type, what, ref.Text).At(ref.Range))
+		r.Bag.Add(diag.Errorf("Invalid override target", "The target of a block of type %q must be %s, and %s is not.", b.Type, what, ref.Text).At(ref.Range))
 		return into
 	}
 	o.Target, o.At = target, content.Attributes["target"].Range
@@ -149,7 +149,7 @@ func (r *reader) during(a *hcl.Attribute) During {
 	case word == "apply":
 		return DuringApply
 	}
-	r.Bag.Add(diag.Errorf("Invalid override_during value", "The \"override_during\" argument is one of the bare words plan and apply.").At(a.Expr.Range()))
+	r.Bag.Add(diag.Errorf("Invalid override_during value", "The argument \"override_during\" must be the bare word plan or apply.").At(a.Expr.Range()))
 	return Inherited
 }
 

@@ -34,7 +34,7 @@ func (r *reader) run(b *hcl.Block) *Run {
 	if a := content.Attributes["command"]; a != nil {
 		word := r.Word(a)
 		if run.Plan = word == "plan"; word != "apply" && word != "plan" {
-			r.Bag.Add(diag.Errorf("Invalid \"command\" keyword", "The \"command\" of a run is one of the bare words apply and plan.").At(a.Expr.Range()))
+			r.Bag.Add(diag.Errorf("Invalid \"command\" keyword", "The \"command\" of a run must be the bare word apply or plan.").At(a.Expr.Range()))
 		}
 	}
 	r.Text(content.Attributes["state_key"], &run.StateKey)
@@ -89,7 +89,7 @@ func (r *reader) planOptions(run *Run, b *hcl.Block) {
 	if a := content.Attributes["mode"]; a != nil {
 		word := r.Word(a)
 		if run.RefreshOnly = word == "refresh-only"; word != "normal" && word != "refresh-only" {
-			r.Bag.Add(diag.Errorf("Invalid \"mode\" keyword", "The \"mode\" of a plan is one of the bare words normal and refresh-only.").At(a.Expr.Range()))
+			r.Bag.Add(diag.Errorf("Invalid \"mode\" keyword", "The \"mode\" of a plan must be the bare word normal or refresh-only.").At(a.Expr.Range()))
 		}
 	}
 	refresh := true

@@ -267,6 +267,6 @@ func (a *applier) warnCyclic(o *ordering.Ordering, steps *plan.Steps) {
 		circles = append(circles, fmt.Sprint(names))
 	}
 	if circles != nil {
-		a.run.Bag.Add(diag.Warningf("Circular dependencies in state", "The state says that these resources depend on each other in a circle: %s. A moved block brings that about, whose object comes to a resource that it depends on, or an edit of the state. They are destroyed in no particular order among themselves.", strings.Join(circles, ", ")))
+		a.run.Bag.Add(diag.Warningf("Circular dependencies in state", "The state says that these resources depend on each other in a circle: %s. A moved block does that if it takes an object to a resource that the object depends on; so can an edit of the state. They are destroyed in no particular order among themselves.", strings.Join(circles, ", ")))
 	}
 }

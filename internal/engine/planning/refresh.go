@@ -152,7 +152,7 @@ func (x *storedObject) warnUnread(s *run.Session, u declared.Use) {
 	if !s.FirstWarning() {
 		return
 	}
-	x.p.run.Bag.Add(diag.Warningf("Objects not refreshed", "The settings of %s depend on values that are not known yet%s, and it cannot be known how it was configured before. Its existing objects were not refreshed: the plan is based on what the state says of them.", u.Instance, x.throughLeases(u)))
+	x.p.run.Bag.Add(diag.Warningf("Objects not refreshed", "The settings of %s depend on values that are not known yet%s, and how it was configured before is not known either. Its existing objects were not refreshed: the plan is based on what the state says of them.", u.Instance, x.throughLeases(u)))
 }
 
 // throughLeases names the leases that are not open and that a provider is configured with.

@@ -58,7 +58,7 @@ func howToJoin(l, r cty.Value, ds hcl.Diagnostics) hcl.Diagnostics {
 	way := ""
 	switch {
 	case a == cty.String && b == cty.String:
-		way = `Texts are joined by naming both in one: "${a}${b}".`
+		way = `Strings are joined by naming both in one: "${a}${b}".`
 	case (a.IsTupleType() || a.IsListType() || a.IsSetType()) && (b.IsTupleType() || b.IsListType() || b.IsSetType()):
 		way = "Lists are joined by concat(a, b), sets by setunion(a, b)."
 	case (a.IsObjectType() || a.IsMapType()) && (b.IsObjectType() || b.IsMapType()):

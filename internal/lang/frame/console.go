@@ -57,7 +57,7 @@ func callable(f *Frame, e hclsyntax.Expression, bag *diag.Bag) bool {
 			return nil
 		}
 		if typeCall(call) && !whole[n] {
-			bag.Add(diag.Errorf("Invalid use of type function", "What the function type gives can be shown, but is no value that could be a part of another. Call it by itself.").At(call.Range()))
+			bag.Add(diag.Errorf("Invalid use of type function", "The result of the function type can be shown, but it cannot be a part of another value. Call the function by itself.").At(call.Range()))
 			ok = false
 		}
 		if parts := strings.Split(call.Name, "::"); parts[0] == "provider" && len(parts) >= 3 {

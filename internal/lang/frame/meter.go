@@ -21,7 +21,7 @@ const tooManyMade = "The loops of this expression would make more than %d elemen
 // Work counts what a function goes through in a loop, at a cost for each element (expr.Meter). Each element of a loop can be little and the work for it much.
 // Outside of loops what a call is given has bounds of its own.
 func (s *scope) Work(cost int, v cty.Value, at diag.Range) bool {
-	return s.spent == 0 || s.spend(cost*extent(v), at, "In the loops of this expression functions would go through more elements than making %d of them takes, which is more than can be evaluated safely: the same large value is looked through again and again. Do what does not depend on the loop outside of it, in a local value, and make a map of what is looked for.")
+	return s.spent == 0 || s.spend(cost*extent(v), at, "The functions in the loops of this expression would go through more elements than can be evaluated safely, as many as it takes to make %d: the same large value is searched again and again. Move what does not depend on the loop into a local value, and look things up in a map.")
 }
 
 // Keep counts what a loop keeps of one turn (expr.Meter); made is the sum for this loop so far.

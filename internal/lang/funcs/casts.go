@@ -11,12 +11,12 @@ import (
 
 // Functions that convert on demand. Marks stay where they are: on elements, if they were on elements.
 var casts = []*builtin{
-	cast("tobool", "Makes a truth value of true, false, or their names as strings.", cty.Bool),
-	cast("tolist", "Makes a list of a tuple or set; its elements become of one type.", anyList),
-	cast("tomap", "Makes a map of an object; its elements become of one type.", cty.Map(cty.DynamicPseudoType)),
-	cast("tonumber", "Makes a number of a string of decimal digits.", cty.Number),
-	cast("toset", "Makes a set of a list or tuple; its elements become of one type, and of equal ones one stays.", anySet),
-	cast("tostring", "Makes a string of a number or a truth value.", cty.String),
+	cast("tobool", "Makes a truth value from true, false, or their names as strings.", cty.Bool),
+	cast("tolist", "Makes a list from a tuple or set. The elements get one type.", anyList),
+	cast("tomap", "Makes a map from an object. The elements get one type.", cty.Map(cty.DynamicPseudoType)),
+	cast("tonumber", "Makes a number from a string of decimal digits.", cty.Number),
+	cast("toset", "Makes a set from a list or tuple. The elements get one type, and of equal ones one stays.", anySet),
+	cast("tostring", "Makes a string from a number or a truth value.", cty.String),
 	{
 		name: "convert", doc: "Makes a value conform to a type constraint, optional attributes and their defaults included.",
 		params: []param{

@@ -21,7 +21,7 @@ var formats = []*builtin{
 		name: "formatlist", doc: "Does what format does for each element of lists, and gives a list of the strings.",
 		params: []param{{name: "format", typ: cty.String, doc: "Text with verbs in it, as for format."}},
 		rest: &param{name: "args", typ: cty.DynamicPseudoType, mode: null | unknown | dynamic,
-			doc: "The values, one for each verb. Lists must be of one length; what is no list is the same for all elements."},
+			doc: "The values, one for each verb. Lists must be of one length; a value that is not a list is used for all elements."},
 		returns: cty.DynamicPseudoType, kind: stringsKind, run: formatted(stdlib.FormatListFunc),
 	},
 }

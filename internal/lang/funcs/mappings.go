@@ -36,7 +36,7 @@ var mappings = []*builtin{
 		param{name: "values", typ: stringLists, doc: "The map."}),
 	varying("values", "Gives the elements of a map, or the attributes of an object, in the order of their keys.", libraryType(stdlib.ValuesFunc), ofTypes(stdlib.ValuesFunc),
 		param{name: "mapping", typ: cty.DynamicPseudoType, doc: "The map or object.", mode: marked}),
-	varying("zipmap", "Makes a map of a list of keys and a list of values.", libraryType(stdlib.ZipmapFunc), zipMap,
+	varying("zipmap", "Makes a map from a list of keys and a list of values.", libraryType(stdlib.ZipmapFunc), zipMap,
 		param{name: "keys", typ: cty.List(cty.String), doc: "The keys. They carry no marks of their own: those of any key are those of the whole map."},
 		param{name: "values", typ: cty.DynamicPseudoType, doc: "The values, as many as there are keys. A tuple makes an object.", mode: marked}),
 }

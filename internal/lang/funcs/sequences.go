@@ -45,7 +45,7 @@ var sequences = []*builtin{
 			doc: "The limit; or the start and the limit; or the start, the limit and the step. At most 1024 numbers come out."},
 		returns: cty.List(cty.Number), run: count,
 	},
-	varying("reverse", "Turns the order of the elements of a list around.", libraryType(stdlib.ReverseListFunc), reverse,
+	varying("reverse", "Reverses the order of the elements of a list.", libraryType(stdlib.ReverseListFunc), reverse,
 		param{name: "list", typ: cty.DynamicPseudoType, doc: "The list or tuple.", mode: marked}),
 	varying("slice", "Takes some elements that follow each other out of a list.", sliceType, slice,
 		param{name: "list", typ: cty.DynamicPseudoType, doc: "The list or tuple.", mode: marked | quick},

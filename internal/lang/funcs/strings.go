@@ -24,7 +24,7 @@ var texts = []*builtin{
 		rest:    &param{name: "lists", typ: cty.List(cty.String), doc: "The lists of strings."},
 		returns: cty.String, run: join,
 	},
-	fixed("lower", "Makes all letters of a string small ones.", cty.String, onText(strings.ToLower),
+	fixed("lower", "Converts all letters of a string to lower case.", cty.String, onText(strings.ToLower),
 		text("str", "The string.")),
 	fixed("split", "Cuts a string into a list of strings.", cty.List(cty.String), split,
 		text("separator", "Where to cut. An empty string cuts between any two characters."),
@@ -41,7 +41,7 @@ var texts = []*builtin{
 		text("str", "The string."),
 		number("offset", "The first character to take, counted from zero; if negative, from the end of the string."),
 		number("length", "How many characters to take at most; if negative, all that follow.")),
-	fixed("title", "Makes the first letter of each word a capital.", cty.String, library(stdlib.TitleFunc),
+	fixed("title", "Converts the first letter of each word to upper case.", cty.String, library(stdlib.TitleFunc),
 		text("str", "The words.")),
 	fixed("trim", "Takes given characters off both ends of a string.", cty.String, onTexts(strings.Trim),
 		text("str", "The string."),
@@ -54,7 +54,7 @@ var texts = []*builtin{
 	fixed("trimsuffix", "Takes a string off the end of another, if it is there.", cty.String, onTexts(strings.TrimSuffix),
 		text("str", "The string."),
 		text("suffix", "What to take off.")),
-	fixed("upper", "Makes all letters of a string capitals.", cty.String, onText(strings.ToUpper),
+	fixed("upper", "Converts all letters of a string to upper case.", cty.String, onText(strings.ToUpper),
 		text("str", "The string.")),
 }
 

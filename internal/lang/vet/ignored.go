@@ -59,7 +59,7 @@ func (c *checker) ignoredBy(d *program.Declaration, sch *schema.Schema) {
 		switch {
 		case cut && a == nil:
 			at := t[:len(t)-len(rest)+len(whole)]
-			c.bag.Add(diag.Warningf("Invalid index", "This key selects nothing: what it is for has no named elements. All of %s is ignored.", mark.PathString(expr.Path(at))).At(t.SourceRange()))
+			c.bag.Add(diag.Warningf("Invalid index", "This key selects nothing, because %[1]s has no named elements: changes to all of it are ignored.", mark.PathString(expr.Path(at))).At(t.SourceRange()))
 		case diags.HasErrors():
 			c.ok = c.bag.HCL(diags) && c.ok
 		case a != nil && len(rest) == 0 && a.Computed && !a.Optional:
