@@ -198,6 +198,9 @@ func (m *migration) migrate(ctx context.Context, configured bool) bool {
 			}
 		}
 	}
+	if !d.allRead(ctx, was, from) {
+		return false
+	}
 	names, err := d.filled(ctx, from)
 	if err != nil {
 		d.Env.Bag.Add(formerly(was, err))
@@ -226,6 +229,18 @@ func (m *migration) migrate(ctx context.Context, configured bool) bool {
 		}
 	}
 	return true
+}
+
+// allRead refuses to move states out of a store that has more of some than is read there.
+func (d *Directory) allRead(ctx context.Context, was settings, from store.Store) bool {
+	left, variable, err := store.LeftUnread(ctx, from)
+	switch {
+	case err != nil:
+		d.Env.Bag.Add(formerly(was, err))
+	case len(left) > 0:
+		d.Env.Bag.Add(diag.Errorf("Existing state would be left behind", "In the previous backend %q there is what runs have recorded of these workspaces, and not written into their states: %s. They were lost, or go on. To have it taken in, set the environment variable %s to true, and run this again. To leave all of it where it is, use -reconfigure.", was.driver.Name, strings.Join(left, ", "), variable))
+	}
+	return err == nil && len(left) == 0
 }
 
 // renamed is what a workspace is called in another store: the default one needs a name where there is no such.

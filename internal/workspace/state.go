@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -160,6 +161,16 @@ func (s *State) stamp() {
 func (s *State) unsaved(err error, next *state.Snapshot, data []byte, recorded bool) bool {
 	s.env.Bag.Add(diag.Errorf("Failed to save state", "Error saving state: %s\n\n%s", err, s.elsewhere(err, next, data, recorded)))
 	return false
+}
+
+// Unread gives the environment variable that has taken in what lost runs recorded in the store, where there is something of
+// the workspace, and it was not: see store.Unread.
+func (s *State) Unread(ctx context.Context) (variable string, err error) {
+	left, variable, err := store.LeftUnread(ctx, s.req.Store)
+	if !slices.Contains(left, s.req.Name) {
+		variable = ""
+	}
+	return variable, err
 }
 
 // Delete removes the workspace with its state.

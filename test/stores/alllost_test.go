@@ -152,6 +152,54 @@ func TestWorkspaceOfJournal(t *testing.T) {
 	}
 }
 
+// TestJournalsUnread: who moves states, or deletes a workspace, without the setting by which runs kept journals in the store, is
+// told that there are some. Nothing is left behind unseen.
+func TestJournalsUnread(t *testing.T) {
+	port, url := startPostgres(t), startS3(t, (&bucket{}).around)
+	for variable, p := range map[string]place{
+		"LETHE_PG_JOURNAL": {"terraform {\n  backend \"pg\" {\n    schema_name = \"unread\"\n  }\n}\n",
+			[]string{"PG_CONN_STR=postgres://postgres:canary-4711@127.0.0.1:" + port + "/postgres?sslmode=disable"}},
+		"LETHE_S3_JOURNAL": s3Place(url, "unread", ""),
+	} {
+		t.Run(variable, func(t *testing.T) {
+			f := newFleet(t, p)
+			v := f.machine()
+			v.configure(many + p.backend)
+			v.run(0, "init", "-reconfigure")
+			for _, name := range []string{"first", "empty"} {
+				if name == "empty" {
+					v.run(0, "workspace", "new", name)
+					v.run(0, "workspace", "select", "default")
+				}
+				f.real = t.TempDir()
+				u := f.machine()
+				u.configure(many + p.backend)
+				u.env = append(u.env, variable+"=true", "TF_WORKSPACE="+name)
+				f.lose(u)
+				there := *v
+				there.env = append(slices.Clip(v.env), "TF_WORKSPACE="+name)
+				free(&there)
+			}
+			if out := v.run(1, "workspace", "delete", "empty"); !strings.Contains(out, variable) {
+				t.Errorf("it says:\n%s", out)
+			}
+			v.configure(many)
+			out := v.run(1, "init", "-migrate-state", "-force-copy")
+			for _, want := range []string{variable, "empty, first"} {
+				if !strings.Contains(out, want) {
+					t.Errorf("without %s it says:\n%s", want, out)
+				}
+			}
+			v.env = append(v.env, variable+"=true")
+			v.run(0, "init", "-migrate-state", "-force-copy")
+			v.run(0, "workspace", "select", "first")
+			if has := strings.Count(v.run(0, "state", "list"), "playground_thing.a["); has < 10 {
+				t.Errorf("%d objects were moved", has)
+			}
+		})
+	}
+}
+
 // TestMovedOnByTerraform: Terraform, which knows no journals, applies after a run was lost. What it wrote stays as it is:
 // of the older journal only objects that the state does not know are taken in.
 func TestMovedOnByTerraform(t *testing.T) {

@@ -62,7 +62,15 @@ func remove(ctx context.Context, p *project.Project, name string, force bool) in
 		p.Bag.Add(diag.Errorf("Workspace is not empty", "Workspace %q is currently tracking the following resource instances:\n%s\n\nDeleting this workspace would cause Lethe to lose track of any associated remote objects, which would then require you to delete them manually outside of Lethe. You should destroy these objects with Lethe before deleting the workspace.\n\nIf you want to delete this workspace anyway, and have Lethe forget about these managed objects, use the -force option to disable this safety check.", name, objectsOf(ws)))
 		return p.UI.Fail()
 	}
-	err := ws.Delete(ctx)
+	variable, err := ws.Unread(ctx)
+	if err == nil && variable != "" && !force {
+		ws.Unlock()
+		p.Bag.Add(diag.Errorf("Workspace is not empty", "A lost run has recorded changes in workspace %q, which are not in its state. To have them taken in, set the environment variable %s to true, and run this again. If you want to delete this workspace anyway, use the -force option.", name, variable))
+		return p.UI.Fail()
+	}
+	if err == nil {
+		err = ws.Delete(ctx)
+	}
 	ws.Unlock()
 	if err != nil {
 		p.Bag.Add(diag.Errorf("Failed to delete workspace", "%s.", err))

@@ -18,6 +18,27 @@ type Journaler interface {
 	Drop(ctx context.Context, workspace, run string) error
 }
 
+// Unread is a store that may keep journals, and does not as it is set up: those of runs that were set up otherwise are there
+// all the same.
+type Unread interface {
+	// Left names the workspaces with such journals, and the environment variable that has them taken in. Where the user may
+	// not look there are none.
+	Left(ctx context.Context) (workspaces []string, variable string, err error)
+}
+
+// LeftUnread asks a store for them.
+func LeftUnread(ctx context.Context, s Store) (workspaces []string, variable string, err error) {
+	u, ok := As[Unread](s)
+	if !ok {
+		return nil, "", nil
+	}
+	err = tries(s).Do(ctx, func() error {
+		workspaces, variable, err = u.Left(ctx)
+		return err
+	})
+	return workspaces, variable, err
+}
+
 // LifeSign is how often a run shows that it goes on although it records nothing.
 const LifeSign = 2 * time.Second
 

@@ -36,7 +36,7 @@ func openStore(_ context.Context, s store.Settings) (store.Store, error) {
 	o := Options{
 		Schema: text("schema_name", "terraform_remote_state"), Table: text("table_name", "states"), Index: text("index_name", "states_by_name"),
 		SkipSchema: flag("skip_schema_creation"), SkipTable: flag("skip_table_creation"), SkipIndex: flag("skip_index_creation"),
-		Journal: r.Flag("journal", "LETHE_PG_JOURNAL"), Days: r.Int("history_days", 30),
+		Journal: r.Flag("journal", journalVariable), Days: r.Int("history_days", 30),
 	}
 	switch layout := r.Text("layout"); layout {
 	case "", "document":

@@ -136,3 +136,25 @@ func (s *journaling) Drop(ctx context.Context, workspace, run string) error {
 	_, err := s.do(ctx, `DELETE FROM `+s.journals()+` WHERE workspace = $1 AND run = $2`, workspace, run)
 	return err
 }
+
+// journalVariable is the environment variable for the setting "journal".
+const journalVariable = "LETHE_PG_JOURNAL"
+
+// Left implements store.Unread. Nothing is made for that: there may be no such table.
+func (r *remote) Left(ctx context.Context) (workspaces []string, variable string, err error) {
+	if r.o.Journal || r.o.Rows {
+		return nil, "", nil
+	}
+	may, err := r.do(ctx, `SELECT 1 WHERE has_table_privilege(to_regclass($1), 'SELECT')`, r.journals())
+	if err != nil || len(may.Rows) == 0 {
+		return nil, "", err
+	}
+	res, err := r.do(ctx, `SELECT workspace FROM `+r.journals()+` GROUP BY workspace ORDER BY workspace`)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, row := range res.Rows {
+		workspaces = append(workspaces, string(row[0]))
+	}
+	return workspaces, journalVariable, nil
+}

@@ -49,7 +49,7 @@ var Driver = store.Driver{Name: "s3", Schema: store.Schema(cloudauth.AWSAttrs(
 func open(ctx context.Context, s store.Settings) (store.Store, error) {
 	r := &store.Reader{S: s}
 	o := Options{
-		Bucket: r.Must("bucket"), Key: r.Must("key"), Prefix: r.Text("workspace_key_prefix"), LockFile: r.Flag("use_lockfile"), Journal: r.Flag("journal", "LETHE_S3_JOURNAL"),
+		Bucket: r.Must("bucket"), Key: r.Must("key"), Prefix: r.Text("workspace_key_prefix"), LockFile: r.Flag("use_lockfile"), Journal: r.Flag("journal", journalVariable),
 		NoChecksum: r.Flag("skip_s3_checksum"), ACL: r.Text("acl"), Encrypt: r.Flag("encrypt"), KMSKey: r.Text("kms_key_id"), CustomerKey: customerKey(r),
 	}
 	if _, set := s.Text("workspace_key_prefix"); !set {

@@ -203,6 +203,9 @@ func (r *remote) Delete(ctx context.Context, workspace string) error {
 	return cloudauth.AWSAnswered(err)
 }
 
+// journalVariable is the environment variable for the setting "journal".
+const journalVariable = "LETHE_S3_JOURNAL"
+
 // journalSuffix is what follows the key of a state in those of the objects of its journals.
 const journalSuffix = ".journal/"
 
@@ -210,28 +213,62 @@ const journalSuffix = ".journal/"
 func (r *remote) List(ctx context.Context) ([]string, error) {
 	var names []string
 	prefix := r.o.Prefix + "/"
+	err := r.list(ctx, prefix, func(o types.Object) {
+		rest, _ := strings.CutPrefix(aws.ToString(o.Key), prefix)
+		name, ok := strings.CutSuffix(rest, "/"+r.o.Key)
+		if !ok && r.o.Journal { // what a run has recorded that was lost before there was a state
+			name, _, ok = strings.Cut(rest, "/"+r.o.Key+journalSuffix)
+		}
+		if ok && store.CheckName(name) == nil && name != store.Default {
+			names = append(names, name)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(names)
+	return slices.Insert(slices.Compact(names), 0, store.Default), nil
+}
+
+// Left implements store.Unread.
+func (r *remote) Left(ctx context.Context) (workspaces []string, variable string, err error) {
+	if r.o.Journal {
+		return nil, "", nil
+	}
+	others := r.o.Prefix + "/"
+	for _, prefix := range []string{r.o.Key + journalSuffix, others} {
+		err := r.list(ctx, prefix, func(o types.Object) {
+			name, ok := store.Default, true
+			if prefix == others {
+				name, _, ok = strings.Cut(strings.TrimPrefix(aws.ToString(o.Key), prefix), "/"+r.o.Key+journalSuffix)
+			}
+			if ok && aws.ToInt64(o.Size) > 0 && store.CheckName(name) == nil {
+				workspaces = append(workspaces, name)
+			}
+		})
+		if err != nil && !is(err, "AccessDenied") {
+			return nil, "", err
+		}
+	}
+	return slices.Compact(workspaces), journalVariable, nil
+}
+
+// list gives the objects whose keys begin so.
+func (r *remote) list(ctx context.Context, prefix string, do func(types.Object)) error {
 	pages := s3.NewListObjectsV2Paginator(r.o.Client, &s3.ListObjectsV2Input{Bucket: &r.o.Bucket, Prefix: &prefix})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if is(err, "NoSuchBucket") {
-			return nil, fmt.Errorf("the bucket %q does not exist", r.o.Bucket)
+			return fmt.Errorf("the bucket %q does not exist", r.o.Bucket)
 		}
 		if err != nil {
-			return nil, cloudauth.AWSAnswered(err)
+			return cloudauth.AWSAnswered(err)
 		}
 		for _, o := range page.Contents {
-			rest, _ := strings.CutPrefix(aws.ToString(o.Key), prefix)
-			name, ok := strings.CutSuffix(rest, "/"+r.o.Key)
-			if !ok && r.o.Journal { // what a run has recorded that was lost before there was a state
-				name, _, ok = strings.Cut(rest, "/"+r.o.Key+journalSuffix)
-			}
-			if ok && store.CheckName(name) == nil && name != store.Default {
-				names = append(names, name)
-			}
+			do(o)
 		}
 	}
-	slices.Sort(names)
-	return slices.Insert(slices.Compact(names), 0, store.Default), nil
+	return nil
 }
 
 // is reports whether a service gave one of these errors.
