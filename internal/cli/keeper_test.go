@@ -93,7 +93,7 @@ func TestLostEngineOfContainer(t *testing.T) {
 	if out, err := exec.Command("unshare", append(container, "true")...).CombinedOutput(); err != nil {
 		t.Skipf("a process cannot have numbers of its own here: %s", out)
 	}
-	p := newProcess(t, twoLeases)
+	p := newProcess(t, twoLeases, "PLAYGROUND_DELAY=t-59:create=5s") // no run is over before it is ended
 	path, err := exec.LookPath("lethe")
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +101,7 @@ func TestLostEngineOfContainer(t *testing.T) {
 	p.program = "unshare"
 	start := func(args ...string) (s *started, first, engine int) {
 		s = p.start(append(append(slices.Clone(container), path), args...)...)
-		p.seen("ApplyResourceChange", "playground_thing", `"end"`)
+		p.seen("ApplyResourceChange", `"t-59"`, `"phase":"begin"`)
 		last := args[len(args)-1]
 		first = child(s.cmd.Process.Pid, last)
 		if engine = child(first, last); engine == 0 {
