@@ -85,7 +85,11 @@ func moveInto(ctx context.Context, c *base.Call, f *mvFlags, from, to addr.Targe
 	}
 	req := p.LockRequest("state-mv")
 	req.Name = store.Default
-	if req.Store, ok = p.States().OpenFile(c.Path(out), c.Path(f.backupOut)); !ok {
+	backup := f.backupOut
+	if backup != store.NoBackup {
+		backup = c.Path(backup)
+	}
+	if req.Store, ok = p.States().OpenFile(c.Path(out), backup); !ok {
 		return c.UI.Fail()
 	}
 	target, ok := workspace.Lock(ctx, project.Workspaces(c), req)
