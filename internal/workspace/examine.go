@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,6 +17,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/state/journal"
 	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/state/store/crypt"
 )
 
 // Examination is what there is of a state: in its store, in the journal beside it, and in copies.
@@ -34,6 +36,7 @@ type Copy struct {
 	Where    string // a file, or which former state it is
 	Missing  bool   // there is none
 	Problem  string // why it cannot be read, as sentences; "": it is whole
+	Locked   bool   // it may be whole, and what is missing is the key for it
 	Time     time.Time
 	Snapshot *state.Snapshot // nil unless it is whole
 
@@ -62,13 +65,13 @@ type backer interface{ BackupFile(workspace string) string }
 func Examine(ctx context.Context, env *Env, st store.Store, name string) (*Examination, bool) {
 	x := &Examination{State: Copy{Where: place(env, st, name)}}
 	data, version, err := st.Get(ctx, name)
-	if w, ok := st.(store.Wrapper); ok && err != nil { // what cannot be decrypted is there all the same
-		x.State.Problem = err.Error()
+	var damaged *store.DamagedError
+	if w, ok := st.(store.Wrapper); ok && err != nil && !errors.As(err, &damaged) { // what cannot be decrypted is there all the same
+		x.State.Problem, x.State.Locked = err.Error(), true
 		data, version, err = w.Unwrap().Get(ctx, name)
 	}
-	var damaged *store.DamagedError
 	if errors.As(err, &damaged) {
-		x.State.Problem, data, version, err = store.Sentence(damaged.Err)+".", damaged.Data, damaged.Version, nil
+		x.State.Problem, data, version, err = sentence(damaged.Err), damaged.Data, damaged.Version, nil
 	}
 	if err != nil {
 		env.Bag.Add(Problem(err, diag.Errorf("Failed to load state", "Error refreshing state: %s", err)))
@@ -77,6 +80,7 @@ func Examine(ctx context.Context, env *Env, st store.Store, name string) (*Exami
 	x.State.Missing, x.State.data, x.State.version = version == "", data, version
 	if !x.State.Missing && x.State.Problem == "" {
 		x.State.read(data)
+		x.State.Locked = crypt.Sealed(data) && json.Valid(data)
 	}
 	x.Twice = twice(x.State.Snapshot)
 	x.Copies, x.Older = copies(ctx, env, st, name, x.State.Snapshot)
@@ -331,7 +335,7 @@ func (x *Examination) Whole() bool {
 // there is none, that with the highest serial. A state that is missing is put back for the sake of a journal alone. nil:
 // there is no need, or no copy.
 func (x *Examination) Fitting() *Copy {
-	if x.State.Snapshot != nil {
+	if x.State.Snapshot != nil || x.State.Locked {
 		return nil
 	}
 	var base state.Digest

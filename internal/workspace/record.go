@@ -215,7 +215,7 @@ func read(ctx context.Context, env *Env, req Request, part []string) (*state.Sna
 	env.log(begun, err, "read of the state of workspace %q, %d bytes", req.Name, len(data))
 	damaged := new(store.DamagedError)
 	if errors.As(err, &damaged) && req.Unread {
-		return &state.Snapshot{}, damaged.Version, giveUp(ctx, env, req, damaged.Data, store.Sentence(err)+".")
+		return &state.Snapshot{}, damaged.Version, giveUp(ctx, env, req, damaged.Data, sentence(err))
 	}
 	if err != nil {
 		problem := diag.Errorf("Failed to load state", "Error refreshing state: %s", err)
@@ -236,6 +236,9 @@ func read(ctx context.Context, env *Env, req Request, part []string) (*state.Sna
 	env.Bag.Take(&bag)
 	return s, version, ok
 }
+
+// sentence is an error of a store as a sentence.
+func sentence(err error) string { return strings.TrimSuffix(store.Sentence(err), ".") + "." }
 
 // giveUp writes down what there is of a state that cannot be read and is about to be replaced.
 func giveUp(ctx context.Context, env *Env, req Request, data []byte, why string) bool {

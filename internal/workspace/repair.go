@@ -45,6 +45,9 @@ func BeginRepair(ctx context.Context, env *Env, req Request) (*Repairing, bool) 
 		r.lock.Unlock()
 		return nil, false
 	}
+	if r.State.Locked {
+		return r, true
+	}
 	if r.PutBack = r.Fitting(); r.PutBack != nil && len(r.State.data) > 0 {
 		r.Aside = unreadable(env, req)
 	}

@@ -84,6 +84,9 @@ func runRepair(ctx context.Context, c *base.Call, f *repairFlags) int {
 	}
 	switch {
 	case !r.Nothing():
+	case r.State.Locked:
+		c.Bag.Add(diag.Errorf("State cannot be repaired", "The state cannot be decrypted, and it may be whole: %s", r.State.Problem))
+		return c.UI.Fail()
 	case r.State.Problem != "":
 		c.Bag.Add(diag.Errorf("State cannot be repaired", "The state cannot be read, and there is no backup that can: %s\n\nTo replace it by a state that you have in a file, run: lethe state push -force FILE", r.State.Problem))
 		return c.UI.Fail()

@@ -95,6 +95,8 @@ type Error struct {
 	Title string     // of the diagnostic
 	Text  string     // whole sentences
 	At    diag.Range // what the user configured, where that is what is to be mended
+
+	damaged bool // no key opens it
 }
 
 func (e *Error) Error() string { return e.Text }
@@ -112,6 +114,13 @@ func Diagnostic(err error) (diag.Diagnostic, bool) {
 		return diag.Diagnostic{}, false
 	}
 	return diag.Errorf(e.Title, "%s", e.Text).At(e.At), true
+}
+
+// damage is an error about what no key opens.
+func damage(format string, a ...any) *Error {
+	e := failed(badOpen, format, a...)
+	e.damaged = true
+	return e
 }
 
 func failed(title, format string, a ...any) *Error {

@@ -87,13 +87,13 @@ func identity(plain []byte) (serial *uint64, lineage string) {
 func parse(data []byte) (*envelope, error) {
 	var e envelope
 	if err := json.Unmarshal(data, &e); err != nil {
-		return nil, failed(badOpen, "The encrypted file is damaged: it is not whole, or was changed after it was written (%s).", reason(err, data))
+		return nil, damage("The encrypted file is damaged: it is not whole, or was changed after it was written (%s).", reason(err, data))
 	}
 	switch {
 	case e.Version != version:
 		return nil, failed(badOpen, "The file is encrypted in the version %q of the format, and only %q is known. Newer software wrote it, or it was changed after it was written.", e.Version, version)
 	case len(e.Data) == 0:
-		return nil, failed(badOpen, "The encrypted file is damaged: it has no \"encrypted_data\".")
+		return nil, damage("The encrypted file is damaged: it has no \"encrypted_data\".")
 	}
 	return &e, nil
 }

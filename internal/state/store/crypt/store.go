@@ -2,6 +2,7 @@ package crypt
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/lethe-iac/lethe/internal/state/store"
@@ -39,6 +40,10 @@ func (s *Store) Get(ctx context.Context, workspace string) ([]byte, store.Versio
 		return nil, "", err
 	}
 	plain, outdated, err := s.target.Open(ctx, data)
+	var e *Error
+	if errors.As(err, &e) && e.damaged {
+		err = &store.DamagedError{Version: v, Data: data, Err: err}
+	}
 	if err != nil {
 		return nil, "", err
 	}

@@ -224,7 +224,7 @@ func (t *Target) Open(ctx context.Context, data []byte) (plain []byte, outdated 
 		why = append(why, c.Name+": "+sentence(err))
 	}
 	if d := e.Meta[digestName]; d != nil && !bytes.Equal(d, e.digest()) {
-		return nil, false, failed(badOpen, "The encrypted file is damaged: it was changed after it was written, as its digest shows. No key opens it. Restore it from a backup.")
+		return nil, false, damage("The encrypted file is damaged: it was changed after it was written, as its digest shows. No key opens it. Restore it from a backup.")
 	}
 	if len(why) == 0 {
 		return nil, false, t.failed(badOpen, "%s is encrypted, and the block %q of the encryption has no method to decrypt it with. Configure the one that it was written with, in a fallback if it is to be written otherwise from now on.", t.subject(), t.Block)
@@ -245,7 +245,7 @@ func (t *Target) openPlain(data []byte) ([]byte, bool, error) {
 	case t == nil || !t.Encrypts():
 		return data, false, nil
 	case bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) && !json.Valid(data):
-		return nil, false, failed(badOpen, "%s is damaged: it is not whole, or was changed after it was written. What is left of it is not JSON, as encrypted files and states are. Restore it from a backup.", t.subject())
+		return nil, false, damage("%s is damaged: it is not whole, or was changed after it was written. What is left of it is not JSON, as encrypted files and states are. Restore it from a backup.", t.subject())
 	case slices.ContainsFunc(t.Read, func(c *Cipher) bool { return c.Method == nil }):
 		return data, true, nil
 	case t.Enforced:
@@ -280,7 +280,7 @@ func (e *envelope) check(plain []byte) error {
 	}
 	serial, lineage := identity(plain)
 	if lineage != e.Lineage || serial == nil != (e.Serial == nil) || serial != nil && *serial != *e.Serial {
-		return failed(badOpen, "The encrypted file is damaged: its serial or its lineage was changed after it was written. What is encrypted in it names others.")
+		return damage("The encrypted file is damaged: its serial or its lineage was changed after it was written. What is encrypted in it names others.")
 	}
 	return nil
 }
