@@ -84,7 +84,7 @@ func Examine(ctx context.Context, env *Env, st store.Store, name string) (*Exami
 	}
 	x.Twice = twice(x.State.Snapshot)
 	x.Copies, x.Older = copies(ctx, env, st, name, x.State.Snapshot)
-	x.Journal = examineJournal(env, st, name, x.State.Snapshot)
+	x.Journal = examineJournal(ctx, env, st, name, x.State.Snapshot)
 	if x.Stored, err = storedJournals(ctx, st, name, x.State.Snapshot, x.Journal.run()); err != nil {
 		env.Bag.Add(diag.Errorf("Failed to read the journal", "%s.", err))
 		return nil, false
@@ -183,7 +183,7 @@ func copies(ctx context.Context, env *Env, st store.Store, name string, now *sta
 }
 
 // examineJournal looks at the journal of a state, nil if that cannot be read.
-func examineJournal(env *Env, st store.Store, name string, s *state.Snapshot) *Found {
+func examineJournal(ctx context.Context, env *Env, st store.Store, name string, s *state.Snapshot) *Found {
 	path := journalFile(env, st, name)
 	if _, err := env.FS.Lstat(path); err != nil {
 		return nil
@@ -192,7 +192,7 @@ func examineJournal(env *Env, st store.Store, name string, s *state.Snapshot) *F
 	if s == nil {
 		s = &state.Snapshot{}
 	}
-	r, err := journal.Recover(env.FS, path, s, sealing(st))
+	r, err := journal.RecoverRest(env.FS, path, s, sealing(st), already(ctx, st, name))
 	if err == nil && r == nil {
 		return nil
 	}
@@ -256,7 +256,7 @@ func ReadNotes(ctx context.Context, env *Env, st store.Store, name string) (Left
 	if !ok {
 		return Left{}, false
 	}
-	here := examineJournal(env, st, name, s)
+	here := examineJournal(ctx, env, st, name, s)
 	stored, err := storedJournals(ctx, st, name, s, here.run())
 	var left Left
 	for _, f := range append([]*Found{here}, stored...) {

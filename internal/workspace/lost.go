@@ -86,6 +86,10 @@ func (s *State) recoverOne(ctx context.Context, j store.LostJournal) bool {
 	}
 	notes := &s.record.notes
 	notes.Unknown, notes.Leases = append(notes.Unknown, r.Unknown...), append(notes.Leases, r.Leases...)
+	if err := store.RememberJournal(ctx, s.req.Store, s.req.Name, r.Header.Name(), r.Records()); err != nil {
+		s.env.Bag.Add(diag.Errorf("Failed to recover from the journal", "%s.", err))
+		return false
+	}
 	if len(r.Refused) > 0 {
 		return s.putAside(ctx, j, nil)
 	}

@@ -282,6 +282,11 @@ func keep(ctx context.Context, env *Env, req Request, path string, data []byte) 
 	return disk.Replace(env.FS, path, data)
 }
 
+// already says how much of the journal of a run in this directory others have taken in, from the store's copy of it.
+func already(ctx context.Context, st store.Store, name string) journal.Already {
+	return func(h journal.Header) (uint32, error) { return store.RememberedJournal(ctx, st, name, h.Name()) }
+}
+
 // Read reads a state without a lock; nil where there is none. What runs have recorded beside it, those that were killed
 // and those that go on, belongs to it, here and in a store that keeps journals. Who may not read the journals there has
 // the state as it was written last.
@@ -292,7 +297,7 @@ func Read(ctx context.Context, env *Env, st store.Store, name string) (*state.Sn
 	}
 	found := v != ""
 	var here runs
-	if r, err := journal.Recover(env.FS, journalFile(env, st, name), s, sealing(st)); err == nil && r != nil {
+	if r, err := journal.RecoverRest(env.FS, journalFile(env, st, name), s, sealing(st), already(ctx, st, name)); err == nil && r != nil {
 		s, found, here = r.Snapshot, true, runs{r.Header}
 	}
 	stored, _ := store.LostJournals(ctx, st, name)

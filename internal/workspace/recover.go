@@ -16,14 +16,15 @@ import (
 func (s *State) recover(ctx context.Context) bool {
 	fsys, path, bag := s.env.FS, s.record.path, s.env.Bag
 	s.await(ctx)
-	r, err := journal.Recover(fsys, path, s.snapshot, s.record.seal)
+	rest := already(ctx, s.req.Store, s.req.Name)
+	r, err := journal.RecoverRest(fsys, path, s.snapshot, s.record.seal, rest)
 	if err == nil && r != nil && len(r.Objects) > 0 && s.shared != nil && !s.req.Looks {
 		done, ok := s.claimRecovered(ctx, r)
 		defer done()
 		if !ok {
 			return false
 		}
-		r, err = journal.Recover(fsys, path, s.snapshot, s.record.seal)
+		r, err = journal.RecoverRest(fsys, path, s.snapshot, s.record.seal, rest)
 	}
 	var mismatch *journal.MismatchError
 	switch {

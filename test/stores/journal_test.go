@@ -14,7 +14,7 @@ func TestLostMachine(t *testing.T) {
 	s := newShop(t, port, "lost machine")
 	journals := func(want string) {
 		t.Helper()
-		if got := query(t, port, `SELECT count(DISTINCT run) FROM "lost machine".states_journals`); got != want {
+		if got := query(t, port, `SELECT count(DISTINCT run) FROM "lost machine".states_journals WHERE data <> ''`); got != want {
 			t.Errorf("there are %s journals, want %s", got, want)
 		}
 	}
@@ -75,5 +75,33 @@ func TestLostMachine(t *testing.T) {
 	}
 	if out := n.run(0, "apply", "-auto-approve", "-var", "v=1"); strings.Contains(out, "another state") {
 		t.Errorf("in its own directory:\n%s", out)
+	}
+}
+
+// TestCameBack: the directory of a run that was killed does not bring back what another took in and did away with since.
+func TestCameBack(t *testing.T) {
+	port := startPostgres(t)
+	s := newShop(t, port, "came back")
+	s.directory().run(0, args("0", "1")...)
+	u, v := s.directory(), s.directory()
+	cmd, _, done := s.hold(u, "2", "1")
+	check(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	done()
+	time.Sleep(300 * time.Millisecond)
+	if out := v.run(0, args("0", "2")...); !strings.Contains(out, "Recovered an interrupted run") {
+		t.Errorf("another directory does not take it in:\n%s", out)
+	}
+	if list := v.run(0, "state", "list"); !strings.Contains(list, `module.m["2"].terraform_data.a`) {
+		t.Fatalf("it is not in the state:\n%s", list)
+	}
+	v.run(0, "state", "rm", `module.m["2"]`)
+	for _, args := range [][]string{{"state", "list"}, {"state", "check"}, args("0", "3")} {
+		if out := u.run(0, args...); strings.Contains(out, `module.m["2"].terraform_data.a`) || strings.Contains(out, "Recovered") || strings.Contains(out, "Changes not recovered") {
+			t.Errorf("%s:\n%s", args[0], out)
+		}
+	}
+	if list := v.run(0, "state", "list"); strings.Contains(list, `module.m["2"]`) {
+		t.Errorf("it is in the state again:\n%s", list)
 	}
 }

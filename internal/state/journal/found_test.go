@@ -9,6 +9,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/disk"
 )
 
 // TestFoundByOneAlone: of a run that had the state to itself and said how it found what it changed, what is still so comes
@@ -101,6 +102,47 @@ func TestMovedWhileAlone(t *testing.T) {
 	e.Head().Serial++
 	now, _ := read(t, e.Done())
 	if r, err := Replay(data, now, nil); err != nil || len(r.Refused) != 2 || r.Snapshot.Len() != 1 {
+		t.Errorf("%v, %+v", err, r)
+	}
+}
+
+// TestTakenInByOthers: what others have taken in does not come in again, though the state has things as the run found them;
+// what was recorded later does.
+func TestTakenInByOthers(t *testing.T) {
+	base := snapshot(t, "a.x")
+	path := filepath.Join(t.TempDir(), "j")
+	w := create(t, path, base, Options{Base: base.Get})
+	change := func(name string, e *state.Entry) {
+		t.Helper()
+		if err := w.Result(0, Change{object(t, name), e}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change("a.made", entry("new"))
+	change("a.late", entry("first"))
+	copied, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change("a.late", entry("second"))
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	others, err := Replay(copied, base, nil)
+	if err != nil || others.Changes != 2 {
+		t.Fatalf("%v, %+v", err, others)
+	}
+	e := others.Snapshot.Edit()
+	e.Head().Serial++
+	e.Put(object(t, "a.made"), nil)
+	now, _ := read(t, e.Done())
+	r, err := RecoverRest(disk.OS, path, now, nil, func(h Header) (uint32, error) {
+		if h.Name() != others.Header.Name() {
+			t.Errorf("asked is for %q", h.Name())
+		}
+		return others.Records(), nil
+	})
+	if err != nil || r.Changes != 1 || len(r.Refused) > 0 || r.Snapshot.Get(object(t, "a.made")) != nil || r.Snapshot.Get(object(t, "a.late")).ID() != "second" {
 		t.Errorf("%v, %+v", err, r)
 	}
 }

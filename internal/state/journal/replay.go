@@ -32,6 +32,13 @@ var ErrNothing = errors.New("the journal holds nothing")
 // Records that are damaged or torn are left out; an intent whose result was in one of them is
 // unknown then. The error is ErrNothing, a *MismatchError, or says why the journal cannot be decrypted.
 func Replay(data []byte, base *state.Snapshot, seal Sealing) (*Recovery, error) {
+	return replayRest(data, base, seal, func(Header) (uint32, error) { return 0, nil })
+}
+
+// Already says how many records of the journal of a run others have taken in, who had a copy of it.
+type Already func(Header) (uint32, error)
+
+func replayRest(data []byte, base *state.Snapshot, seal Sealing, already Already) (*Recovery, error) {
 	list, damaged := records(data)
 	list, key, lost, err := opened(list, seal)
 	if err != nil {
@@ -69,6 +76,9 @@ func Replay(data []byte, base *state.Snapshot, seal Sealing) (*Recovery, error) 
 		case base == nil || base.Lineage != h.Lineage || p.found == nil && len(p.changes) > 0:
 			return nil, &MismatchError{h, reason, p.Leases}
 		case p.found != nil:
+			if p.known, err = already(h); err != nil {
+				return nil, err
+			}
 			p.choose(base)
 		}
 	}
@@ -85,6 +95,8 @@ type replay struct {
 	open    map[Op]int            // intents by call
 	earlier map[addr.Object][]int // intents of earlier runs
 	changes []Change
+	numbers []uint32 // of the records that they are from
+	known   uint32   // others have taken in those before it
 	parser  state.ObjectParser
 	ends    []state.Digest
 	found   map[string]state.Digest // nil: the run was alone, and did not say
@@ -112,6 +124,9 @@ func (p *replay) read(list []record) error {
 			err = p.intent(r.payload)
 		case resultRecord:
 			err = p.result(r.payload)
+			for len(p.numbers) < len(p.changes) {
+				p.numbers = append(p.numbers, r.number)
+			}
 		case endRecord:
 			err = p.end(r.payload)
 		case foundRecord:
@@ -236,16 +251,23 @@ func (p *replay) list() {
 }
 
 // choose leaves, of what a run has recorded, the last change of each object: of those that are as the run found
-// them. One that is as the run left it was written before it was lost.
+// them. One that is as the run left it was written before it was lost, and what others have taken in has been in the state.
 func (p *replay) choose(base *state.Snapshot) {
-	last := map[addr.Object]*state.Entry{}
-	for _, c := range p.changes {
-		last[c.Object] = c.Entry
+	last, rest, taken := map[addr.Object]*state.Entry{}, map[addr.Object]bool{}, map[addr.Object]state.Digest{}
+	for i, c := range p.changes {
+		last[c.Object], rest[c.Object] = c.Entry, p.numbers[i] >= p.known
+		if !rest[c.Object] {
+			taken[c.Object] = entryDigest(c.Object, c.Entry)
+		}
 	}
 	p.changes = nil
 	for _, o := range p.Objects {
 		found, known := p.found[o.String()]
+		if was, ok := taken[o]; ok {
+			found, known = was, true
+		}
 		switch now := entryDigest(o, base.Get(o)); {
+		case !rest[o]:
 		case now == entryDigest(o, last[o]):
 		case now == found && (known || !p.some):
 			p.changes = append(p.changes, Change{o, last[o]})
@@ -285,6 +307,11 @@ func (p *replay) settle() {
 // Recover reads and replays the journal at path. nil and no error say that there is none, or that
 // it holds nothing: it is being begun, or was when its run was lost.
 func Recover(fsys disk.FS, path string, base *state.Snapshot, seal Sealing) (*Recovery, error) {
+	return RecoverRest(fsys, path, base, seal, func(Header) (uint32, error) { return 0, nil })
+}
+
+// RecoverRest is Recover without what others have taken in already.
+func RecoverRest(fsys disk.FS, path string, base *state.Snapshot, seal Sealing, already Already) (*Recovery, error) {
 	data, err := disk.Read(fsys, path)
 	if err != nil {
 		return nil, fmt.Errorf("the journal cannot be read: %w", err)
@@ -292,7 +319,7 @@ func Recover(fsys disk.FS, path string, base *state.Snapshot, seal Sealing) (*Re
 	if data == nil {
 		return nil, nil
 	}
-	r, err := Replay(data, base, seal)
+	r, err := replayRest(data, base, seal, already)
 	if errors.Is(err, ErrNothing) {
 		return nil, nil
 	}

@@ -70,6 +70,12 @@ type Recovery struct {
 	ops  Op     // the last one that was given
 }
 
+// Name tells the journal of a run from all others.
+func (h Header) Name() string { return h.Run + " " + h.Time.UTC().Format(time.RFC3339Nano) }
+
+// Records is how many records there are, with those that are missing.
+func (r *Recovery) Records() uint32 { return r.next }
+
 // batch is records that are written together.
 type batch struct {
 	data    []byte

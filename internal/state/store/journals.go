@@ -39,6 +39,14 @@ func LeftUnread(ctx context.Context, s Store) (workspaces []string, variable str
 	return workspaces, variable, err
 }
 
+// Rememberer is a Journaler that remembers what was taken in of a journal: the run may come back with its own copy.
+type Rememberer interface {
+	// Remember takes note of how many records of a journal were taken in. name is its own, and not that of a lock.
+	Remember(ctx context.Context, workspace, name string, records uint32) error
+	// Remembered gives that number; 0 if nothing is known.
+	Remembered(ctx context.Context, workspace, name string) (uint32, error)
+}
+
 // LifeSign is how often a run shows that it goes on although it records nothing.
 const LifeSign = 2 * time.Second
 
@@ -69,6 +77,28 @@ func DropJournal(ctx context.Context, s Store, workspace, run string) error {
 		return nil
 	}
 	return tries(s).Do(ctx, func() error { return j.Drop(ctx, workspace, run) })
+}
+
+// RememberJournal takes note of how many records of a journal were taken in, where a store does that.
+func RememberJournal(ctx context.Context, s Store, workspace, name string, records uint32) error {
+	r, ok := As[Rememberer](s)
+	if !ok {
+		return nil
+	}
+	return tries(s).Do(ctx, func() error { return r.Remember(ctx, workspace, name, records) })
+}
+
+// RememberedJournal gives that number; 0 if nothing is known.
+func RememberedJournal(ctx context.Context, s Store, workspace, name string) (records uint32, err error) {
+	r, ok := As[Rememberer](s)
+	if !ok {
+		return 0, nil
+	}
+	err = tries(s).Do(ctx, func() error {
+		records, err = r.Remembered(ctx, workspace, name)
+		return err
+	})
+	return records, err
 }
 
 // tries say how often a store may be asked.

@@ -35,7 +35,7 @@ func (s *journaling) own(workspace string) (id, session string) {
 
 // List implements store.Store. A workspace is also one of which there is no more than what a lost run has recorded.
 func (s *journaling) List(ctx context.Context) ([]string, error) {
-	return s.names(ctx, `SELECT name FROM `+s.table+` UNION SELECT workspace FROM `+s.journals())
+	return s.names(ctx, `SELECT name FROM `+s.table+` UNION SELECT workspace FROM `+s.journals()+` WHERE data <> ''`)
 }
 
 // Note implements store.Journaler.
@@ -107,7 +107,7 @@ func (s *journaling) silent(ctx context.Context, workspace string) ([]silentRun,
 	err := s.use(ctx, func(conn *pgconn.PgConn) error {
 		out = nil
 		return batch(ctx, conn, slices.Values([]request{{
-			sql: `SELECT j.run, j.position, j.data, (extract(epoch FROM j.seen) * 1000000)::bigint, (extract(epoch FROM now() - j.seen) * 1000000)::bigint FROM ` + s.journals() + ` j WHERE j.workspace = $1 AND j.run <> $2 AND NOT EXISTS (SELECT FROM pg_locks l
+			sql: `SELECT j.run, j.position, j.data, (extract(epoch FROM j.seen) * 1000000)::bigint, (extract(epoch FROM now() - j.seen) * 1000000)::bigint FROM ` + s.journals() + ` j WHERE j.workspace = $1 AND j.run <> $2 AND j.data <> '' AND NOT EXISTS (SELECT FROM pg_locks l
 WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND l.classid::bigint = ` + lives + ` AND l.objid::bigint IN (` + sessions + `)) ORDER BY j.run, j.position, j.id`,
 			args: [][]byte{[]byte(workspace), []byte(id)}, binary: true, row: func(c [][]byte) {
 				if n := len(out); n == 0 || out[n-1].Run != string(c[0]) {
@@ -124,6 +124,23 @@ WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.database = 
 		}}))
 	})
 	return out, s.shape(err)
+}
+
+// Remember implements store.Rememberer: by a row without data, which is kept for as long as someone may come back.
+func (s *journaling) Remember(ctx context.Context, workspace, name string, records uint32) error {
+	_, err := s.do(ctx, `WITH old AS (DELETE FROM `+s.journals()+` WHERE data = '' AND seen < now() - interval '90 days')
+INSERT INTO `+s.journals()+` (workspace, run, session, position, data) VALUES ($1, $2, 0, $3::bigint, '')`, workspace, name, strconv.FormatUint(uint64(records), 10))
+	return err
+}
+
+// Remembered implements store.Rememberer.
+func (s *journaling) Remembered(ctx context.Context, workspace, name string) (uint32, error) {
+	res, err := s.do(ctx, `SELECT coalesce(max(position), 0) FROM `+s.journals()+` WHERE workspace = $1 AND run = $2 AND data = ''`, workspace, name)
+	if err != nil {
+		return 0, err
+	}
+	records, err := strconv.ParseUint(string(res.Rows[0][0]), 10, 32)
+	return uint32(records), err
 }
 
 // Drop implements store.Journaler.
@@ -149,7 +166,7 @@ func (r *remote) Left(ctx context.Context) (workspaces []string, variable string
 	if err != nil || len(may.Rows) == 0 {
 		return nil, "", err
 	}
-	res, err := r.do(ctx, `SELECT workspace FROM `+r.journals()+` GROUP BY workspace ORDER BY workspace`)
+	res, err := r.do(ctx, `SELECT workspace FROM `+r.journals()+` WHERE data <> '' GROUP BY workspace ORDER BY workspace`)
 	if err != nil {
 		return nil, "", err
 	}

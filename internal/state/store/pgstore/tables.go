@@ -39,9 +39,9 @@ var resourceColumns = []column{
 var journalColumns = []column{
 	{"id", "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "Tells rows of this table apart."},
 	{"workspace", "text NOT NULL", "The name of the workspace."},
-	{"run", "text NOT NULL", "The ID of the lock of the run."},
+	{"run", "text NOT NULL", "The ID of the lock of the run; in a row without bytes, its name and when it began."},
 	{"session", "integer NOT NULL", "The session of the run, as its claims say it; 0 for one that has the state for itself."},
-	{"position", "bigint NOT NULL", "Where in the journal the bytes stand, from 0."},
+	{"position", "bigint NOT NULL", "Where in the journal the bytes stand, from 0; in a row without bytes, how many records were taken in."},
 	{"seen", "timestamptz NOT NULL DEFAULT now()", "When the run showed last that it goes on."},
 	{"data", "bytea NOT NULL", "A piece of the journal, in the form that it has beside a local state."},
 }
@@ -109,7 +109,7 @@ func (r *remote) rowTables() string {
 	return b.String()
 }
 
-const journalsAbout = "What runs that go on have recorded, and those that were lost."
+const journalsAbout = "What runs that go on have recorded, and those that were lost; of those that were taken in how much."
 
 // createTable is the SQL that makes a table, or what is missing of it.
 func createTable(name, comment string, columns []column, constraint string) string {
