@@ -118,7 +118,10 @@ type (
 	// Diagnosed passes a diagnostic on as soon as it is known.
 	Diagnosed struct{ Diagnostic diag.Diagnostic }
 	// Behind wraps what happens in the run of a test: views count it as under way, and print no line about it.
-	Behind struct{ Event Event }
+	Behind struct {
+		Run   string
+		Event Event
+	}
 	// Interrupted says that the user asked to stop, for the n-th time.
 	Interrupted struct{ Times int }
 	// Note is a line of progress without further structure ("Acquiring state lock...").

@@ -51,7 +51,7 @@ func (x *execution) prepare(ctx context.Context, r *Run, bag *diag.Bag) (*prepar
 	if r.program = c.program; !ok || !sound(r, c.program, bag) {
 		return nil, false
 	}
-	p := &prepared{module, how{c.program, x.engine(d), x.suite.Options()}, d}
+	p := &prepared{module, how{c.program, x.engine(r, d), x.suite.Options()}, d}
 	p.how.options.Replaced = outputsOf(modules)
 	p.how.options.Variables, p.how.options.Applying = taken(given, root), !r.Plan
 	if r.StateKey != "" {
@@ -92,11 +92,11 @@ func (x *execution) do(ctx context.Context, r *Run, v *verdict, bag *diag.Bag) {
 }
 
 // engine is what the run is planned and applied with.
-func (x *execution) engine(d *doubles) *engine.Engine {
+func (x *execution) engine(r *Run, d *doubles) *engine.Engine {
 	settings := x.suite.Engine.Settings
 	settings.Supply, settings.KeepSessions = nil, true
 	if settings.Sink != nil {
-		settings.Sink = behind{settings.Sink}
+		settings.Sink = behind{settings.Sink, r.Name}
 	}
 	settings.Doubles = d
 	return x.suite.Engine.With(settings)
@@ -104,13 +104,16 @@ func (x *execution) engine(d *doubles) *engine.Engine {
 
 // behind passes on what begins and ends, which is shown only where it is asked for: after an interrupt, and while it
 // goes on.
-type behind struct{ to event.Sink }
+type behind struct {
+	to  event.Sink
+	run string
+}
 
 // Tell implements event.Sink.
 func (b behind) Tell(e event.Event) {
 	switch e.(type) {
 	case event.Started, event.Done, event.Failed, event.ProvisionStarted, event.ProvisionDone:
-		b.to.Tell(event.Behind{Event: e})
+		b.to.Tell(event.Behind{Event: e, Run: b.run})
 	}
 }
 

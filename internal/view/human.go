@@ -89,7 +89,6 @@ func (h *Human) Tell(e event.Event) {
 		h.diagnostics([]diag.Diagnostic{e.Diagnostic})
 	case event.Behind:
 		h.behind = true
-		h.ops.follow(e.Event)
 	case event.Interrupted:
 		h.interrupted(e.Times)
 	case event.Note:

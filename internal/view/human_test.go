@@ -247,3 +247,22 @@ func TestProductName(t *testing.T) {
 		t.Error(b.String())
 	}
 }
+
+// TestRunsUnderWay: runs of a test that go on at the same time may have objects at the same addresses; each is told.
+func TestRunsUnderWay(t *testing.T) {
+	a, l := object(t, "a.b"), object(t, "ephemeral.a.b")
+	_, errOut := humanOutput(Options{}, func(h *Human) {
+		tell := func(run string, e event.Event) { h.Tell(event.Behind{Run: run, Event: e}) }
+		for _, run := range []string{"one", "two"} {
+			tell(run, event.Started{Object: l, Op: event.Open})
+			tell(run, event.Done{Object: l, Op: event.Open})
+			tell(run, event.Started{Object: a, Op: event.Create})
+		}
+		tell("two", event.Done{Object: a, Op: event.Create})
+		tell("two", event.Done{Object: l, Op: event.Close})
+		h.Tell(event.Interrupted{Times: 2})
+	})
+	if want := "Under way:\n  - a.b (creating, 0s, run \"one\")\n  - ephemeral.a.b (open, run \"one\")\n"; !strings.Contains(errOut, want) {
+		t.Error(errOut)
+	}
+}

@@ -112,7 +112,7 @@ func TestProgress(t *testing.T) {
 	start := time.Unix(0, 0)
 	var ops []*op
 	for _, name := range []string{"a.b", "a.c", "a.d"} {
-		ops = append(ops, &op{opKey: opKey{object(t, name), event.Create}, began: start})
+		ops = append(ops, &op{opKey: opKey{object: object(t, name), op: event.Create}, began: start})
 	}
 	needs := []addr.Resource{ops[1].object.Resource()}
 	held := queue.New(&plan.Plan{Changes: []*plan.Change{

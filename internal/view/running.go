@@ -17,8 +17,8 @@ import (
 // its own lock around everything but stop.
 type running struct {
 	ops    map[opKey]*op
-	moves  map[string]*move     // downloads, by name
-	leases map[addr.Object]bool // that are open
+	moves  map[string]*move // downloads, by name
+	leases map[opKey]bool   // that are open, by their opening
 	now    func() time.Time
 	tick   func(time.Time) // called from a goroutine of its own while something runs
 	period time.Duration   // how often; 0: once a second
@@ -31,6 +31,15 @@ type running struct {
 type opKey struct {
 	object addr.Object
 	op     event.Op
+	run    string // of a test: several may have an object at the same address; "" elsewhere
+}
+
+// within names the run of a test.
+func (k opKey) within() string {
+	if k.run == "" {
+		return ""
+	}
+	return fmt.Sprintf(", run %q", k.run)
 }
 
 // op is one operation that runs.
@@ -57,33 +66,37 @@ const heartbeat = 10 * time.Second
 
 // follow notes what begins and ends.
 func (r *running) follow(e event.Event) {
+	run := ""
+	if b, is := e.(event.Behind); is {
+		run, e = b.Run, b.Event
+	}
 	switch e := e.(type) {
 	case event.Started:
-		r.begin(e.Object, e.Op, e.At)
+		r.begin(opKey{e.Object, e.Op, run}, e.At)
 	case event.Done:
-		delete(r.ops, opKey{e.Object, e.Op})
+		delete(r.ops, opKey{e.Object, e.Op, run})
 		switch e.Op {
 		case event.Open:
 			if r.leases == nil {
-				r.leases = map[addr.Object]bool{}
+				r.leases = map[opKey]bool{}
 			}
-			r.leases[e.Object] = true
+			r.leases[opKey{e.Object, event.Open, run}] = true
 		case event.Close:
-			delete(r.leases, e.Object)
+			delete(r.leases, opKey{e.Object, event.Open, run})
 		}
 	case event.Failed:
-		delete(r.ops, opKey{e.Object, e.Op})
+		delete(r.ops, opKey{e.Object, e.Op, run})
 	case event.ProvisionStarted:
-		if o := r.of(e.Object); o != nil {
+		if o := r.of(e.Object, run); o != nil {
 			o.provisioning = true
 		} else {
-			r.begin(e.Object, event.Provision, time.Time{})
+			r.begin(opKey{e.Object, event.Provision, run}, time.Time{})
 		}
 	case event.ProvisionDone:
-		if o := r.of(e.Object); o != nil {
+		if o := r.of(e.Object, run); o != nil {
 			o.provisioning = false
 		}
-		delete(r.ops, opKey{e.Object, event.Provision})
+		delete(r.ops, opKey{e.Object, event.Provision, run})
 	case event.Transfer:
 		r.move(e)
 	}
@@ -91,23 +104,22 @@ func (r *running) follow(e event.Event) {
 }
 
 // of is the step that goes on with an object, other than a provisioner that runs by itself; nil: there is none.
-func (r *running) of(object addr.Object) *op {
+func (r *running) of(object addr.Object, run string) *op {
 	for _, what := range []event.Op{event.Create, event.Update, event.Delete} {
-		if o := r.ops[opKey{object, what}]; o != nil {
+		if o := r.ops[opKey{object, what, run}]; o != nil {
 			return o
 		}
 	}
 	return nil
 }
 
-func (r *running) begin(o addr.Object, what event.Op, at time.Time) {
+func (r *running) begin(k opKey, at time.Time) {
 	if at.IsZero() {
 		at = r.now()
 	}
 	if r.ops == nil {
 		r.ops = map[opKey]*op{}
 	}
-	k := opKey{o, what}
 	r.ops[k] = &op{opKey: k, began: at}
 	r.arrange()
 }
@@ -183,7 +195,7 @@ func (r *running) busy() bool { return len(r.ops)+len(r.moves) > 0 }
 func (r *running) list() []*op {
 	out := slices.Collect(maps.Values(r.ops))
 	slices.SortFunc(out, func(a, b *op) int {
-		return cmp.Or(a.began.Compare(b.began), a.object.Compare(b.object), cmp.Compare(a.op, b.op))
+		return cmp.Or(a.began.Compare(b.began), a.object.Compare(b.object), cmp.Compare(a.op, b.op), cmp.Compare(a.run, b.run))
 	})
 	return out
 }
@@ -263,18 +275,20 @@ func interruptText(times int, product string, ops *running) string {
 // pending lists what is under way, and the leases that are open.
 func (r *running) pending() string {
 	var b strings.Builder
-	closing := map[addr.Object]bool{}
+	closing := map[opKey]bool{}
 	for _, o := range r.list() {
-		closing[o.object] = closing[o.object] || o.op == event.Close
-		fmt.Fprintf(&b, "  - %s (%s, %s)\n", EscapeLine(o.object.String()), o.still(), seconds(max(r.now().Sub(o.began), 0)))
+		if o.op == event.Close {
+			closing[opKey{o.object, event.Open, o.run}] = true
+		}
+		fmt.Fprintf(&b, "  - %s (%s, %s%s)\n", EscapeLine(o.object.String()), o.still(), seconds(max(r.now().Sub(o.began), 0)), o.within())
 	}
 	for _, m := range r.transfers() {
 		fmt.Fprintf(&b, "  - %s (downloading, %s)\n", EscapeLine(m.name), m.progress(r.now()))
 	}
 	var open []string
-	for o := range r.leases {
-		if !closing[o] {
-			open = append(open, "  - "+EscapeLine(o.String())+" (open)\n")
+	for k := range r.leases {
+		if !closing[k] {
+			open = append(open, "  - "+EscapeLine(k.object.String())+" (open"+k.within()+")\n")
 		}
 	}
 	slices.Sort(open)

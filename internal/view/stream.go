@@ -172,7 +172,6 @@ func (j *JSON) Tell(e event.Event) {
 		j.diagnostic(e.Diagnostic)
 	case event.Behind:
 		j.behind = true
-		j.ops.follow(e.Event)
 	case event.Interrupted:
 		j.interrupted(e.Times)
 	case event.Note:
