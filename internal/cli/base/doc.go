@@ -147,8 +147,8 @@ type Stops struct {
 type Screen struct {
 	view.View
 	call  *Call
-	into  *os.File // of -json-into; nil without it
-	wrote *stdout  // what is written there
+	into  *os.File     // of -json-into; nil without it
+	lost  func() error // why that file has not all that it was to have, if so; nil without it
 	in    *bufio.Reader
 	ended bool // nothing comes from it any more
 }

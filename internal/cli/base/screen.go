@@ -53,9 +53,10 @@ func (s *Screen) alsoInto(o view.Options) *Screen {
 		c.Bag.Add(diag.Errorf("Failed to open the file of -json-into", "The file %s of -json-into cannot be opened: %s.", c.View.JSONInto, disk.Reason(err)))
 		return s
 	}
-	s.into, s.wrote = f, &stdout{Writer: f}
+	w := &stdout{Writer: f}
+	s.into, s.lost = f, w.why
 	o.Terminal, o.Color, o.Width = false, false, 0
-	s.View = both{s.View, view.NewJSON(s.wrote, Version, o)}
+	s.View = both{s.View, view.NewJSON(w, Version, o)}
 	return s
 }
 
@@ -100,15 +101,10 @@ func inOneLine(doc any) []byte {
 
 // lacking says that the file of -json-into has not all that it was to have. What the command does is done all the same.
 func (s *Screen) lacking() (d diag.Diagnostic, is bool) {
-	if s.wrote == nil {
+	if s.lost == nil || s.lost() == nil {
 		return d, false
 	}
-	s.wrote.mu.Lock()
-	defer s.wrote.mu.Unlock()
-	if s.wrote.failed == nil {
-		return d, false
-	}
-	return diag.Warningf("Failed to write the file of -json-into", "The file %s of -json-into lacks a part of what happened: %s.", s.call.View.JSONInto, disk.Reason(s.wrote.failed)), true
+	return diag.Warningf("Failed to write the file of -json-into", "The file %s of -json-into lacks a part of what happened: %s.", s.call.View.JSONInto, disk.Reason(s.lost())), true
 }
 
 // close ends a screen.

@@ -30,14 +30,20 @@ func (s *stdout) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// missing says what of the output is not there, if that matters.
-func (c *Call) missing(s *stdout) (d diag.Diagnostic, matters bool) {
+// why says why not all was written; nil: it was.
+func (s *stdout) why() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.failed == nil || c.Command.Stream {
+	return s.failed
+}
+
+// missing says what of the output is not there, if that matters.
+func (c *Call) missing(s *stdout) (d diag.Diagnostic, matters bool) {
+	err := s.why()
+	if err == nil || c.Command.Stream {
 		return diag.Diagnostic{}, false
 	}
-	return diag.Errorf("Failed to write to standard output", "What was asked for could not be printed, or not all of it: %s.", disk.Reason(s.failed)), true
+	return diag.Errorf("Failed to write to standard output", "What was asked for could not be printed, or not all of it: %s.", disk.Reason(err)), true
 }
 
 // asFile is the file behind a stream, if there is one.
