@@ -124,6 +124,9 @@ func (r *reader) references() {
 
 // Unavailable is what is wrong with a reference to a run that is not over, or not there.
 func (f *File) Unavailable(run string) diag.Diagnostic {
+	if run == "" {
+		return diag.Errorf("Invalid reference", "The object \"run\" is followed by the name of a run, as in run.NAME.OUTPUT, and by no index.")
+	}
 	if slices.ContainsFunc(f.Runs, func(o *Run) bool { return o.Name == run }) {
 		return diag.Errorf("Reference to unavailable run block", "The run block %q comes after this one, or is this one itself. Only outputs of earlier runs can be used.", run)
 	}

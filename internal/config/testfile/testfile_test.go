@@ -133,14 +133,15 @@ func TestMistakes(t *testing.T) {
 		"mock_provider \"x\" {\n  source = \"./none\"\n}":                                                      "Failed to read mock files",
 		"override_module {\n  target = module.m\n}\noverride_module {\n  target = module.m\n}":                 "Duplicate override_module block",
 		"run \"a\" {\n  providers = {\n    x = x.y\n  }\n}":                                                    "Missing provider definition for x.y",
-		"override_resource {\n}":                                              "Missing required argument",
-		"override_resource {\n  target = data.x.y\n}":                         "Invalid override target",
-		"override_module {\n  target = module.m\n  values = {}\n}":            "Unsupported argument",
-		"override_data {\n  target = data.x.y\n  values = 1\n}":               "Invalid values attribute",
-		"override_data {\n  target = data.x.y\n  override_during = never\n}":  "Invalid override_during value",
-		"urn \"a\" {\n}\nrun \"b\" {\n  variables {\n    x = run.a.x\n  }\n}": "Unsupported block type",
-		"porvider \"x\" {\n}\nrun \"b\" {\n  providers = { x = x }\n}":        "Unsupported block type",
-		"test {\n  parallel = \"maybe\"\n}":                                   "Unsuitable value type",
+		"override_resource {\n}":                                                   "Missing required argument",
+		"override_resource {\n  target = data.x.y\n}":                              "Invalid override target",
+		"override_module {\n  target = module.m\n  values = {}\n}":                 "Unsupported argument",
+		"override_data {\n  target = data.x.y\n  values = 1\n}":                    "Invalid values attribute",
+		"override_data {\n  target = data.x.y\n  override_during = never\n}":       "Invalid override_during value",
+		"run \"a\" {\n}\nrun \"b\" {\n  variables {\n    x = run[\"a\"].x\n  }\n}": "Invalid reference",
+		"urn \"a\" {\n}\nrun \"b\" {\n  variables {\n    x = run.a.x\n  }\n}":      "Unsupported block type",
+		"porvider \"x\" {\n}\nrun \"b\" {\n  providers = { x = x }\n}":             "Unsupported block type",
+		"test {\n  parallel = \"maybe\"\n}":                                        "Unsuitable value type",
 	} {
 		_, bag := read(t, config.Memory{"a.tftest.hcl": []byte(text + "\n")})
 		list := bag.List()
