@@ -43,13 +43,14 @@ type Options struct {
 }
 
 // New makes the store. It makes each request once: see store.Careful.
-func New(o Options) store.Remote { return &remote{o: o, leases: map[string]string{}} }
+func New(o Options) store.Remote { return &remote{o: o, leases: map[string]string{}, over: map[string]bool{}} }
 
 type remote struct {
 	o Options
 
 	mu     sync.Mutex
 	leases map[string]string // the locks of this process: IDs by workspace
+	over   map[string]bool   // those that went with what they locked, by their IDs
 }
 
 // prefix begins the names of the blobs of other workspaces.
@@ -185,16 +186,22 @@ func (r *remote) Delete(ctx context.Context, workspace string) error {
 		return err
 	}
 	now, err := r.look(ctx, workspace)
-	if err != nil || now == nil {
-		return err
+	if err == nil && now != nil {
+		_, err = r.blob(workspace).Delete(ctx, &blob.DeleteOptions{
+			AccessConditions: r.unchanged(workspace, now), DeleteSnapshots: to.Ptr(blob.DeleteSnapshotsOptionTypeInclude),
+		})
+		if isNone(err) {
+			err = nil
+		}
+		err = answered(err)
 	}
-	_, err = r.blob(workspace).Delete(ctx, &blob.DeleteOptions{
-		AccessConditions: r.unchanged(workspace, now), DeleteSnapshots: to.Ptr(blob.DeleteSnapshotsOptionTypeInclude),
-	})
-	if isNone(err) {
-		return nil
+	if err == nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.over[r.leases[workspace]] = true
+		delete(r.leases, workspace)
 	}
-	return answered(err)
+	return err
 }
 
 // List implements store.Store.

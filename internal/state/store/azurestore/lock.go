@@ -45,7 +45,15 @@ func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo)
 	r.mu.Lock()
 	r.leases[workspace] = who.ID
 	r.mu.Unlock()
-	unlock := func(ctx context.Context) error { return r.Break(ctx, workspace, who.ID) }
+	unlock := func(ctx context.Context) error {
+		r.mu.Lock()
+		over := r.over[who.ID]
+		r.mu.Unlock()
+		if over {
+			return nil
+		}
+		return r.Break(ctx, workspace, who.ID)
+	}
 	if at, err := url.Parse(b.URL()); err == nil {
 		who.Path = strings.TrimPrefix(at.Path, "/") // the container, and the name in it
 	}

@@ -278,6 +278,15 @@ func (s *suite) deletion() {
 		}
 		s.wantStale(a.Put(s.ctx, w, state(2), v))
 		s.put(a, w, state(2), "")
+		unlock := s.lockIt(b, w)
+		if err := b.Delete(s.ctx, w); err != nil {
+			s.Errorf("deleting under the lock: %v", err)
+		}
+		unlock()
+		s.lockIt(a, w)()
+		if names, _ := a.List(s.ctx); !slices.Equal(names, []string{store.Default}) {
+			s.Errorf("List after a deletion under the lock: %v", names)
+		}
 		if err := b.Delete(s.ctx, "never"); err != nil {
 			s.Errorf("deleting what is not there: %v", err)
 		}
