@@ -1,9 +1,13 @@
 package backend
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -281,6 +285,51 @@ func TestNotStorable(t *testing.T) {
 		t.Error("it opens")
 	}
 	b.said("Argument or block definition required")
+}
+
+// TestRefused: of a backend that others have, or had, it is said what to do.
+func TestRefused(t *testing.T) {
+	b := newBench(t)
+	for name, says := range map[string]string{
+		"cos": "which Terraform and OpenTofu have", "oss": "run \"init -migrate-state\" with one of these", "oci": "configure one of the backends below",
+		"artifactory": "Terraform removed it in version 1.3", "etcd": "terraform init -migrate-state", "etcdv3": "Terraform removed it", "manta": "Terraform removed it", "swift": "Terraform removed it",
+		"azure": "named \"azurerm\" now", "consl": "Did you mean \"consul\"?",
+	} {
+		b.configure("backend \"" + name + "\" {}")
+		if b.opens() {
+			t.Errorf("%s opens", name)
+		}
+		if d := b.said("Unsupported backend type"); !strings.Contains(d, says) || !strings.Contains(d, "Available are: azurerm, consul") {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
+// TestInitReadsBack: a state that a new backend does not give as it was written is not moved.
+func TestInitReadsBack(t *testing.T) {
+	b := newBench(t)
+	b.save()
+	var kept []byte
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method == http.MethodPost:
+			kept, _ = io.ReadAll(r.Body)
+			kept = bytes.Replace(kept, []byte(`"value": "v"`), []byte(`"value": "w"`), 1)
+		case kept == nil:
+			w.WriteHeader(http.StatusNotFound)
+		default:
+			_, _ = w.Write(kept)
+		}
+	}))
+	t.Cleanup(server.Close)
+	b.configure(fmt.Sprintf("backend \"http\" {\n address = %q\n}", server.URL))
+	if _, ok := b.Init(ctx, InitRequest{ForceCopy: true, Lock: workspace.Request{Lock: true}}); ok || len(kept) == 0 {
+		t.Error("it is moved")
+	}
+	b.said("Copied state differs")
+	if !b.exists("terraform.tfstate") || b.exists(".terraform/terraform.tfstate") {
+		t.Error("the former state is gone, or the new backend is in use")
+	}
 }
 
 func TestOutputs(t *testing.T) {

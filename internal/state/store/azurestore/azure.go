@@ -43,7 +43,9 @@ type Options struct {
 }
 
 // New makes the store. It makes each request once: see store.Careful.
-func New(o Options) store.Remote { return &remote{o: o, leases: map[string]string{}, over: map[string]bool{}} }
+func New(o Options) store.Remote {
+	return &remote{o: o, leases: map[string]string{}, over: map[string]bool{}}
+}
 
 type remote struct {
 	o Options

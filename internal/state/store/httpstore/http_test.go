@@ -2,11 +2,22 @@ package httpstore
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"io"
+	"log"
+	"maps"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/lethe-iac/lethe/internal/state/store/storetest"
@@ -62,6 +73,104 @@ func TestCut(t *testing.T) {
 		c := &storetest.Cutter{Handler: &storetest.HTTP{User: "u", Password: "p"}}
 		return opener(t, serve(t, c), password), c
 	})
+}
+
+// gitlab is a server with the rules of GitLab's managed states: the lock has an address of its own, and is a resource like
+// others. A refusal is a conflict, and says who has the lock to those alone who ask for it.
+type gitlab struct{ storetest.HTTP }
+
+func (g *gitlab) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	locking := strings.HasSuffix(r.URL.Path, "/lock")
+	if r = r.Clone(r.Context()); locking {
+		r.Method = map[string]string{http.MethodPost: "LOCK", http.MethodDelete: "UNLOCK"}[r.Method]
+	}
+	got := httptest.NewRecorder()
+	g.HTTP.ServeHTTP(got, r)
+	switch {
+	case got.Code == http.StatusNotFound:
+		w.WriteHeader(http.StatusNoContent)
+		return
+	case got.Code == http.StatusLocked:
+		got.Code = http.StatusConflict
+	}
+	w.WriteHeader(got.Code)
+	if got.Code != http.StatusConflict || r.Method == "LOCK" {
+		_, _ = w.Write(got.Body.Bytes())
+	}
+}
+
+func gitlabOpener(t *testing.T, url string) func() store.Store {
+	env := map[string]string{
+		"TF_HTTP_ADDRESS": url + "/state/a", "TF_HTTP_LOCK_ADDRESS": url + "/state/a/lock", "TF_HTTP_LOCK_METHOD": "POST", "TF_HTTP_UNLOCK_ADDRESS": url + "/state/a/lock", "TF_HTTP_UNLOCK_METHOD": "DELETE",
+		"TF_HTTP_USERNAME": "u", "TF_HTTP_PASSWORD": "p", "TF_HTTP_RETRY_WAIT_MIN": "0", "TF_HTTP_RETRY_WAIT_MAX": "0",
+	}
+	return func() store.Store {
+		st, err := Driver.Open(ctx, store.Settings{Getenv: func(n string) string { return env[n] }, Config: config(t, map[string]cty.Value{})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st
+	}
+}
+
+func TestGitLab(t *testing.T) {
+	newServer := func() *gitlab { return &gitlab{storetest.HTTP{User: "u", Password: "p"}} }
+	storetest.Run(t, func(t *testing.T) func() store.Store { return gitlabOpener(t, serve(t, newServer())) })
+	t.Run("cut", func(t *testing.T) {
+		storetest.RunCut(t, func(t *testing.T) (func() store.Store, storetest.Breaks) {
+			c := &storetest.Cutter{Handler: newServer()}
+			return gitlabOpener(t, serve(t, c)), c
+		})
+	})
+}
+
+// TestMutualTLS: the server knows who asks by a certificate, and by headers.
+func TestMutualTLS(t *testing.T) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}, IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(rand.Reader, client, client, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if len(r.TLS.PeerCertificates) != 1 || r.Header.Get("Private-Token") != "t" {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		_, _ = w.Write([]byte("{}"))
+	}))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	text := func(kind string, der []byte) cty.Value {
+		return cty.StringVal(string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})))
+	}
+	settings := map[string]cty.Value{
+		"address": cty.StringVal(server.URL), "retry_max": cty.NumberIntVal(0), "headers": cty.MapVal(map[string]cty.Value{"Private-Token": cty.StringVal("t")}),
+		"client_ca_certificate_pem": text("CERTIFICATE", server.Certificate().Raw), "client_certificate_pem": text("CERTIFICATE", der), "client_private_key_pem": text("PRIVATE KEY", private),
+	}
+	for _, without := range []string{"", "client_certificate_pem", "client_ca_certificate_pem", "headers"} {
+		given := maps.Clone(settings)
+		delete(given, without)
+		if without == "client_certificate_pem" {
+			delete(given, "client_private_key_pem")
+		}
+		st, err := Driver.Open(ctx, store.Settings{Config: config(t, given)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := st.Get(ctx, store.Default); (err == nil) != (without == "") {
+			t.Errorf("without %q: %v", without, err)
+		}
+	}
 }
 
 // TestFailing: a server that fails while it works may have written; it is asked again.
