@@ -122,6 +122,40 @@ CREATE TRIGGER note AFTER INSERT OR UPDATE ON crowd.states FOR EACH ROW EXECUTE 
 	})
 }
 
+// TestQueue: twenty short applies that begin at once, and wait for one another, all succeed, and in little time. Each tries for
+// the lock while another gives it back.
+func TestQueue(t *testing.T) {
+	ours, err := lethe()
+	check(t, err)
+	all := places(t)
+	for _, name := range []string{"s3 with a lock object", "s3 with a table", "http", "pg", "gcs", "consul", "kubernetes", "azurerm"} {
+		t.Run(name, func(t *testing.T) {
+			const n = 20
+			var wg sync.WaitGroup
+			begun := time.Now()
+			for i := range n {
+				d := newDirectory(t, ours, all[name])
+				d.configure("resource \"terraform_data\" \"w\" {\n  count = 20\n}\n" + all[name].backend)
+				wg.Go(func() {
+					if out, err := d.cmd("apply", "-auto-approve", "-lock-timeout=5m", fmt.Sprintf("-target=terraform_data.w[%d]", i)).CombinedOutput(); err != nil {
+						t.Errorf("worker %d: %v\n%s", i, err, out)
+					}
+				})
+			}
+			wg.Wait()
+			took := time.Since(begun)
+			t.Log(took)
+			if took > 30*time.Second {
+				t.Errorf("%d applies took %v", n, took)
+			}
+			last := newDirectory(t, ours, all[name])
+			if list := strings.Fields(last.run(0, "state", "list")); len(list) != n {
+				t.Errorf("%d objects are in the state: %s", len(list), list)
+			}
+		})
+	}
+}
+
 // crowdInRows is the crowd on a state that is kept in rows, whose versions are the writings.
 func crowdInRows(t *testing.T, program string, n int) {
 	port := startPostgres(t)

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -183,6 +184,45 @@ func TestS3CustomerKey(t *testing.T) {
 			return true
 		})
 		keys.Clear()
+	}
+}
+
+// TestS3Encrypt: what is written is to be encrypted by the service as the settings say, and the lock is as the state.
+func TestS3Encrypt(t *testing.T) {
+	for name, tt := range map[string]struct {
+		more      map[string]cty.Value
+		mode, key string
+	}{
+		"a key of KMS":       {map[string]cty.Value{"encrypt": cty.True, "kms_key_id": cty.StringVal("arn:aws:kms:r:1:key/k"), "acl": cty.StringVal("private")}, "aws:kms", "arn:aws:kms:r:1:key/k"},
+		"that of the bucket": {map[string]cty.Value{"encrypt": cty.True}, "AES256", ""},
+		"none":               {nil, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			written := 0
+			url := startS3(t, func(next http.Handler) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.Method == http.MethodPut && strings.Count(r.URL.Path, "/") > 1 {
+						written++
+						mode, key, acl := r.Header.Get("X-Amz-Server-Side-Encryption"), r.Header.Get("X-Amz-Server-Side-Encryption-Aws-Kms-Key-Id"), r.Header.Get("X-Amz-Acl")
+						if mode != tt.mode || key != tt.key || (acl == "private") != (tt.more["acl"] != cty.NilVal) {
+							t.Errorf("%s is written with %q, the key %q and the ACL %q", r.URL.Path, mode, key, acl)
+						}
+					}
+					next.ServeHTTP(w, r)
+				})
+			})
+			settings := s3Settings(url, map[string]cty.Value{"use_lockfile": cty.True})
+			maps.Copy(settings, tt.more)
+			st := s3Opener(t, settings)()
+			unlock, err := st.Lock(ctx, "w", store.NewLockInfo("o", "1"))
+			check(t, err)
+			_, err = st.Put(ctx, "w", []byte("{}"), "")
+			check(t, err)
+			check(t, unlock(ctx))
+			if written != 2 {
+				t.Errorf("%d objects were written", written)
+			}
+		})
 	}
 }
 
