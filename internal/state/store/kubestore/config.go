@@ -293,7 +293,7 @@ func (u *kubeUser) fill(a *access, r *reader) (err error) {
 }
 
 // account is where the service account of a pod is.
-const account = "/var/run/secrets/kubernetes.io/serviceaccount/"
+var account = "/var/run/secrets/kubernetes.io/serviceaccount/"
 
 func (r *reader) fromPod(a *access) (err error) {
 	host, port := r.Text("", "KUBERNETES_SERVICE_HOST"), r.Text("", "KUBERNETES_SERVICE_PORT")

@@ -1,0 +1,61 @@
+package kubestore
+
+import (
+	"encoding/pem"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// TestInCluster: in a pod, its service account asks the API, with the token that the cluster has put there last.
+func TestInCluster(t *testing.T) {
+	asked := ""
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = r.Header.Get("Authorization")
+		fmt.Fprint(w, `{"items":[]}`)
+	}))
+	t.Cleanup(server.Close)
+	usual, dir := account, t.TempDir()
+	t.Cleanup(func() { account = usual })
+	account = dir + string(filepath.Separator)
+	put := func(name string, text []byte) {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	host, port, _ := net.SplitHostPort(server.Listener.Addr().String())
+	env := map[string]string{"KUBE_IN_CLUSTER_CONFIG": "true"}
+	open := func() (store.Store, error) {
+		config, err := Driver.Schema.Coerce(cty.ObjectVal(map[string]cty.Value{"secret_suffix": cty.StringVal("s")}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Driver.Open(t.Context(), store.Settings{Config: config, Schema: Driver.Schema, Dir: dir, Getenv: func(name string) string { return env[name] }})
+	}
+	if _, err := open(); err == nil || !strings.Contains(err.Error(), "this is no pod of a cluster") {
+		t.Errorf("outside of a pod: %v", err)
+	}
+	env["KUBERNETES_SERVICE_HOST"], env["KUBERNETES_SERVICE_PORT"] = host, port
+	put("ca.crt", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+	st, err := open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.List(t.Context()); err == nil || !strings.Contains(err.Error(), "the file with the token cannot be read") {
+		t.Errorf("without a token: %v", err)
+	}
+	for _, token := range []string{"first", "second"} {
+		put("token", []byte(token+"\n"))
+		if _, err := st.List(t.Context()); err != nil || asked != "Bearer "+token {
+			t.Errorf("asked was with %q: %v", asked, err)
+		}
+	}
+}
