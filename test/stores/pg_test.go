@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -142,6 +143,32 @@ func testLostLock(t *testing.T, port, layout string) {
 		t.Errorf("written under the lock of another: %v", err)
 	}
 	check(t, unlock(ctx))
+}
+
+// TestSessionDies: the connection of a lock breaks in the middle of an apply, and another apply takes the lock. Neither loses what
+// it made: the second has the state, and the first is refused and has a file.
+func TestSessionDies(t *testing.T) {
+	ours, err := lethe()
+	check(t, err)
+	port := startPostgres(t)
+	p := place{"terraform {\n  backend \"pg\" {}\n}\n", []string{"PG_CONN_STR=postgres://postgres:canary-4711@127.0.0.1:" + port + "/postgres?sslmode=disable"}}
+	first, second := newDirectory(t, ours, p), newDirectory(t, ours, p)
+	first.run(0, "apply", "-auto-approve", "-var", "v=of nobody")
+	cmd, done := first.holding("of the first")
+	endLocks(t, port)
+	second.run(0, "apply", "-auto-approve", "-var", "v=of the second")
+	done()
+	if err := cmd.Wait(); err == nil {
+		t.Error("both succeed")
+	}
+	if out := second.run(0, "output", "-raw", "o"); out != "of the second" {
+		t.Errorf("the state is %q", out)
+	}
+	kept, err := os.ReadFile(filepath.Join(first.dir, "errored.tfstate"))
+	if err != nil || !strings.Contains(string(kept), "of the first") {
+		t.Errorf("what the first made is in no file: %v", err)
+	}
+	first.run(1, "state", "push", "errored.tfstate")
 }
 
 // endLocks ends each connection of the server that has an advisory lock.
