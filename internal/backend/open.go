@@ -112,8 +112,8 @@ func (d *Directory) changed(was *initialized, declared, current settings) string
 	return ""
 }
 
-// OpenBoth opens, while init has yet to settle that, the former store and the one that is to be used: a lock in either stands
-// in the way of moving states. There are none where nothing is to be settled.
+// OpenBoth opens, while init has yet to settle that, the former store and the one that is to be used, as far as the block says
+// it: a lock in either stands in the way of moving states. There are none where nothing is to be settled.
 func (d *Directory) OpenBoth(ctx context.Context) ([]store.Store, bool) {
 	declared, ok1 := d.declared()
 	was, ok2 := d.remembered()
@@ -124,7 +124,14 @@ func (d *Directory) OpenBoth(ctx context.Context) ([]store.Store, bool) {
 	if current = current.with(declared); !ok || d.changed(was, declared, current) == "" {
 		return nil, ok
 	}
-	former, ok1 := d.former(ctx, current)
-	next, ok2 := d.open(ctx, declared)
-	return []store.Store{former, next}, ok1 && ok2
+	former, err := d.bare(ctx, current)
+	if err != nil {
+		d.Env.Bag.Add(formerly(current, err))
+		return nil, false
+	}
+	both := []store.Store{former}
+	if next, err := d.bare(ctx, declared); err == nil { // else init is told more of it
+		both = append(both, next)
+	}
+	return both, true
 }
