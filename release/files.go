@@ -33,7 +33,7 @@ func (r *release) common() ([]file, error) {
 		out = append(out, file{name, data, 0o644})
 	}
 	commands := cli.Manual()
-	out = append(out, file{"man/lethe.1", []byte(manual.Overview(commands, r.version)), 0o644})
+	out = append(out, file{"man/lethe.1", []byte(manual.Overview(commands, cli.GlobalOptions(), r.version)), 0o644})
 	for _, about := range commands {
 		out = append(out, file{"man/" + manual.FileName(about.Name), []byte(manual.Page(about, r.version)), 0o644})
 	}

@@ -28,6 +28,7 @@ func TestCommandPages(t *testing.T) {
 		list += fmt.Sprintf("| [`%s`](%s) | %s |\n", about.Name, name, about.Short)
 		pages[name] = "<!-- made from the table of commands: begin -->\n" + manual.Reference(about) + "<!-- end -->\n"
 	}
+	list += "\nBefore the command stand the options that all commands have:\n\n" + manual.Table("global option", cli.GlobalOptions())
 	for name, want := range pages {
 		path := filepath.Join(dir, name)
 		have, err := os.ReadFile(path)

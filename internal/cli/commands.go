@@ -28,6 +28,15 @@ var gone = map[string]string{
 	"push": "It pushed a configuration to a service that has reached its end of life. Use the API of the service that has taken its place.",
 }
 
+// GlobalOptions stand before the command.
+func GlobalOptions() []base.Option {
+	return []base.Option{
+		{Name: "-chdir", Value: "DIR", Text: "Switch to a different working directory before executing the given subcommand."},
+		{Name: "-help", Text: helpCommand.Short + "."},
+		{Name: "-version", Text: "An alias for the \"version\" subcommand."},
+	}
+}
+
 // Manual describes all commands that help lists, in that order.
 func Manual() []base.About {
 	var out []base.About

@@ -2,11 +2,27 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/manual"
 )
+
+// TestGlobalOptions: help and the manual page of the program say which options stand before a command, and each of them
+// is one that completion offers.
+func TestGlobalOptions(t *testing.T) {
+	help, page := usage(), manual.Overview(Manual(), GlobalOptions(), "1.0.0")
+	for _, o := range GlobalOptions() {
+		if !strings.Contains(help, "\n  "+o.Left()+" ") || !strings.Contains(page, "\n.B "+strings.ReplaceAll(o.Left(), "-", "\\-")+"\n") {
+			t.Errorf("help or the manual page lacks %s:\n%s%s", o.Name, help, page)
+		}
+		if !slices.ContainsFunc(globalOptions, func(name string) bool { return strings.TrimSuffix(name, "=") == o.Name }) {
+			t.Errorf("completion does not offer %s", o.Name)
+		}
+	}
+}
 
 // TestHelp: no line of any -help is wider than a terminal, but for commands and what is laid out; every command has an
 // example, and every example is a command that there is, with options that it has.

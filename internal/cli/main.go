@@ -141,7 +141,7 @@ func usage() string {
 	}
 	slices.Sort(others)
 	b.WriteString(strings.Join(others, ""))
-	b.WriteString("\nGlobal options (use these before the subcommand, if any):\n  -chdir=DIR    Switch to a different working directory before executing the\n                given subcommand.\n  -help         Show this help output, or the help for a specified subcommand.\n  -version      An alias for the \"version\" subcommand.\n")
+	b.WriteString("\nGlobal options (use these before the subcommand, if any):\n" + base.Listed(GlobalOptions(), 16))
 	return b.String()
 }
 

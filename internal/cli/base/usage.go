@@ -111,6 +111,15 @@ func (c *Call) Help() string {
 	return b.String()
 }
 
+// Listed are options as help lists them, with their texts at a column.
+func Listed(options []Option, column int) string {
+	b := helpPage{width: 80, column: column}
+	for _, o := range options {
+		b.entry(o.Left(), o.Text)
+	}
+	return b.String()
+}
+
 // entry writes what is on the left, and a text about it, whose lines begin in one column. Where there is no room beside
 // what is on the left, the text begins below.
 func (b *helpPage) entry(left, text string) {

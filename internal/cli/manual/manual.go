@@ -38,23 +38,29 @@ func Page(a base.About, release string) string {
 		}
 	}
 	b.WriteString(".SH OPTIONS\n")
-	for _, o := range a.Options {
-		fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", escape(o.Left()), escape(o.Text))
-	}
+	options(&b, a.Options)
 	b.WriteString(".SH SEE ALSO\n.BR lethe (1)\n")
 	return b.String()
 }
 
-// Overview is the manual page of the program.
-func Overview(commands []base.About, release string) string {
+// Overview is the manual page of the program, with the options that stand before a command.
+func Overview(commands []base.About, global []base.Option, release string) string {
 	var b strings.Builder
 	head(&b, "lethe", release)
 	b.WriteString(".SH NAME\nlethe \\- infrastructure as code that forgets your secrets\n")
-	b.WriteString(".SH SYNOPSIS\n.B lethe\n[global options] <subcommand> [args]\n.SH COMMANDS\n")
+	b.WriteString(".SH SYNOPSIS\n.B lethe\n[global options] <subcommand> [args]\n.SH GLOBAL OPTIONS\n")
+	options(&b, global)
+	b.WriteString(".SH COMMANDS\n")
 	for _, a := range commands {
 		fmt.Fprintf(&b, ".TP\n.BR %s (1)\n%s\n", escape(strings.TrimSuffix(FileName(a.Name), ".1")), escape(a.Short))
 	}
 	return b.String()
+}
+
+func options(b *strings.Builder, list []base.Option) {
+	for _, o := range list {
+		fmt.Fprintf(b, ".TP\n.B %s\n%s\n", escape(o.Left()), escape(o.Text))
+	}
 }
 
 func head(b *strings.Builder, name, release string) {
@@ -91,8 +97,14 @@ func Reference(a base.About) string {
 		}
 		b.WriteByte('\n')
 	}
-	b.WriteString("| option | |\n|---|---|\n")
-	for _, o := range a.Options {
+	return b.String() + Table("option", a.Options)
+}
+
+// Table is a list of options in Markdown.
+func Table(title string, options []base.Option) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "| %s | |\n|---|---|\n", title)
+	for _, o := range options {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", o.Left(), strings.ReplaceAll(marked(o.Text), "|", "\\|"))
 	}
 	return b.String()
