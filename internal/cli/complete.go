@@ -27,26 +27,30 @@ func complete(e *Env) {
 	if n, err := strconv.Atoi(e.Getenv("COMP_POINT")); err == nil && n >= 0 && n < len(line) {
 		line = line[:n]
 	}
-	words := strings.Fields(line)
-	if line == "" || strings.HasSuffix(line, " ") {
-		words = append(words, "")
+	if filepath.Separator == '\\' {
+		line = strings.ReplaceAll(line, `\`, `\\`) // it is no escape there
 	}
-	last := len(words) - 1
-	if last == 0 { // of the program's own name nothing is known
+	words, last := scanShell(line)
+	if len(words) == 0 { // of the program's own name nothing is known
 		return
 	}
-	word := words[last]
+	word := last.text
 	option, value, assigns := strings.Cut(word, "=")
 	if assigns = assigns && strings.HasPrefix(word, "-"); assigns {
 		word = value // which is what the shell takes for the word
+		last.from = max(last.from-len(option)-1, 0)
 	} else {
 		option = ""
 	}
-	for _, c := range candidates(e, words[1:last], option) {
+	bash := e.Getenv("COMP_TYPE") != "" // other shells quote what they put into a line
+	for _, c := range candidates(e, words[1:], option) {
 		if word == "" && strings.HasPrefix(c, "-") { // options are offered once one is begun
 			continue
 		}
 		if strings.HasPrefix(c, word) || strings.HasPrefix(c, "-") && strings.HasPrefix("-"+c, word) {
+			if bash {
+				c = last.rest(c)
+			}
 			fmt.Fprintln(e.Stdout, c)
 		}
 	}

@@ -8,10 +8,29 @@ import (
 // splitShell splits a line into words as a shell would: blanks separate, quotes and backslashes
 // keep together. Nothing is expanded.
 func splitShell(line string) ([]string, error) {
-	var words []string
+	words, last := scanShell(line)
+	if last.quote != 0 {
+		return nil, errors.New("a quote is not closed")
+	}
+	if last.begun {
+		words = append(words, last.text)
+	}
+	return words, nil
+}
+
+// lastWord is the word at the end of a line that is being typed.
+type lastWord struct {
+	text  string
+	begun bool // it may be empty, in quotes
+	quote byte // what is open at its end, 0 for none
+	from  int  // where in the text begins what bash replaces when it completes the word
+}
+
+// scanShell gives the words that a line has before the last one, and that.
+func scanShell(line string) (words []string, last lastWord) {
 	var word strings.Builder
 	var quote byte
-	inWord := false
+	inWord, from := false, 0
 	for i := 0; i < len(line); i++ {
 		c := line[i]
 		switch {
@@ -27,25 +46,46 @@ func splitShell(line string) ([]string, error) {
 			word.WriteByte(line[i])
 			inWord = true
 		case c == '\'' || c == '"':
-			quote, inWord = c, true
+			quote, inWord, from = c, true, word.Len()
 		case c == ' ' || c == '\t' || c == '\n':
 			if inWord {
 				words = append(words, word.String())
 				word.Reset()
-				inWord = false
+				inWord, from = false, 0
 			}
 		default:
 			word.WriteByte(c)
 			inWord = true
+			if c == '=' || c == ':' {
+				from = word.Len()
+			}
 		}
 	}
-	if quote != 0 {
-		return nil, errors.New("a quote is not closed")
+	return words, lastWord{word.String(), inWord, quote, from}
+}
+
+// rest is what bash is to put into a line for a word that begins with what was typed: it takes it as it is.
+func (w lastWord) rest(word string) string {
+	word = word[min(w.from, len(word)):]
+	switch w.quote {
+	case '\'':
+		return strings.ReplaceAll(word, "'", `'\''`)
+	case '"':
+		return escapeShell(word, "\"\\$`")
 	}
-	if inWord {
-		words = append(words, word.String())
+	return escapeShell(word, "\"'\\$` \t[]{}()*?<>|&;!#~")
+}
+
+// escapeShell puts a backslash before each of some characters.
+func escapeShell(text, special string) string {
+	var b strings.Builder
+	for _, c := range text {
+		if strings.ContainsRune(special, c) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(c)
 	}
-	return words, nil
+	return b.String()
 }
 
 // quoteShell makes text one word for a shell.
