@@ -8,23 +8,27 @@
 # machine.
 set -eu
 
+fail() {
+	echo "install.sh: $*" >&2
+	exit 1
+}
+
 version=@VERSION@
-dir=${HOME:-}/.local/bin
+dir=${HOME:+$HOME/.local/bin}
 url=
+usage='sh install.sh [-d DIRECTORY] [-v VERSION] [-u URL]'
 while getopts d:v:u: option; do
 	case $option in
 	d) dir=$OPTARG ;;
 	v) version=$OPTARG ;;
 	u) url=$OPTARG ;;
-	*) exit 2 ;;
+	*) fail "usage: $usage" ;;
 	esac
 done
+shift $((OPTIND - 1))
+[ $# = 0 ] || fail "\"$1\" is not an option. The directory to install into stands after -d: $usage"
+[ -n "$dir" ] || fail "HOME is not set: say with -d where to install"
 url=${url:-https://github.com/lethe-iac/lethe/releases/download/v$version}
-
-fail() {
-	echo "install.sh: $*" >&2
-	exit 1
-}
 
 case $(uname -s) in
 Linux) os=linux ;;

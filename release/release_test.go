@@ -128,6 +128,22 @@ func checkArchive(t *testing.T, path string) {
 	}
 }
 
+// TestInstallRefused: the install script does not guess what was meant, and puts nothing into the root directory where there
+// is no home.
+func TestInstallRefused(t *testing.T) {
+	for args, want := range map[string]string{
+		"-u .":       "HOME is not set",
+		"/opt/lethe": `"/opt/lethe" is not an option`,
+		"-x":         "usage: sh install.sh",
+	} {
+		cmd := exec.Command("sh", append([]string{"install.sh"}, strings.Fields(args)...)...)
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
+		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "install.sh: "+want) {
+			t.Errorf("install.sh %s: %v\n%s", args, err, out)
+		}
+	}
+}
+
 // checkInstall: the script installs the program of the release, and refuses one that is not what the sums say.
 func checkInstall(t *testing.T, dist, version string) {
 	t.Helper()
