@@ -53,7 +53,7 @@ func (d *Deadlines) Parse(list string) error {
 			if may {
 				word = ", or none"
 			}
-			return fmt.Errorf("%s is how long that may take, such as 30s or 5m%s, and not %q", name, word, text)
+			return fmt.Errorf("%s must be a duration, such as 30s or 5m%s, and not %q", name, word, text)
 		}
 		*fields[i] = limit
 	}

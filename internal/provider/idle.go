@@ -92,7 +92,7 @@ func (i *idle) Shutdown() error { return nil }
 // of a session that the caller knows nothing of.
 func (i *idle) refuse(call string) Diags {
 	return Diags{diag.Errorf("Provider not configured",
-		"%s was called on the provider %s without settings. This is a bug in this program.", call, i.kind.addr)}
+		"%s was called on the provider %s without settings. This is a bug in Lethe.", call, i.kind.addr)}
 }
 
 func (i *idle) Configure(context.Context, Dynamic, Allow) Diags { return i.refuse("Configure") }

@@ -51,7 +51,7 @@ func (r *run) check() []diag.Diagnostic {
 		ds = append(ds, ValidateConnection(r.Connection.Raw)...)
 	}
 	if !r.Config.Raw.IsWhollyKnown() || far && r.Connection.Raw != cty.NilVal && !r.Connection.Raw.IsWhollyKnown() {
-		ds = append(ds, diag.Errorf(r.Type+" provisioner error", "Some of the arguments have values that are not known yet, although the object is there. This is a bug in the provider that made the object, or in this program."))
+		ds = append(ds, diag.Errorf(r.Type+" provisioner error", "Some of the arguments have values that are not known yet, although the object is there. This is a bug in the provider that made the object, or in Lethe."))
 	}
 	return ds
 }
@@ -131,7 +131,7 @@ func (c *checker) noEmpty(typ, arg string) {
 func (c *checker) file() {
 	switch source, content := c.obj.GetAttr("source"), c.obj.GetAttr("content"); {
 	case source.IsKnown() && content.IsKnown() && c.set("source") && c.set("content"):
-		c.refuse("", "Cannot set both 'source' and 'content'", "What is copied is either the file or directory that source names or the text of content.")
+		c.refuse("", "Cannot set both 'source' and 'content'", "Either the file or directory that source names is copied, or the text of content. Remove one of the two arguments.")
 	case source.IsKnown() && content.IsKnown() && !c.set("source") && !c.set("content"):
 		c.refuse("", "Must provide one of 'source' or 'content'", "Set source to the path of a file or directory, or content to the text to write.")
 	}

@@ -38,7 +38,7 @@ func ParseKey(pem string) (ssh.Signer, error) {
 	var missing *ssh.PassphraseMissingError
 	switch {
 	case errors.As(err, &missing):
-		return nil, Fixed("it is protected by a passphrase, which cannot be asked for here: load the key into an SSH agent, or decrypt it")
+		return nil, Fixed("it is protected by a passphrase, and Lethe cannot ask for that here: load the key into an SSH agent, or decrypt it")
 	case err != nil:
 		return nil, Fixed("it is not a private key in PEM or OpenSSH format")
 	}

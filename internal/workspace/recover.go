@@ -34,7 +34,7 @@ func (s *State) recover(ctx context.Context) bool {
 			aside = path
 		}
 		s.taken = append(s.taken, mismatch.Header)
-		bag.Add(diag.Warningf("Journal of another state", "The journal of an earlier run lay beside the state and does not belong to it: %s. It was not used, and is kept as %s.", mismatch.Reason, aside))
+		bag.Add(diag.Warningf("Journal of another state", "Beside the state is the journal of an earlier run, which does not belong to it: %s. It was not used, and is kept as %s.", mismatch.Reason, aside))
 		reportLeases(mismatch.Leases, bag)
 		s.record.notes.Leases = mismatch.Leases
 		return true

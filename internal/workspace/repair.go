@@ -64,7 +64,7 @@ func (r *Repairing) Do(ctx context.Context) bool {
 	bag := s.env.Bag
 	if r.Aside != "" {
 		if err := keep(ctx, s.env, s.req, r.Aside, r.State.data); err != nil {
-			bag.Add(diag.Errorf("Failed to repair the state", "The present files could not be set aside first: %s. Nothing was changed.", err))
+			bag.Add(diag.Errorf("Failed to repair the state", "The present files could not be put aside first: %s. Nothing was changed.", err))
 			return false
 		}
 	}

@@ -208,9 +208,9 @@ func (s *State) elsewhere(why error, next *state.Snapshot, data []byte, recorded
 	case err == nil:
 		if stale := (*store.StaleError)(nil); errors.As(why, &stale) {
 			s.record.keep = false // the state that the journal goes on from is no more
-			return fmt.Sprintf("The updated state was written to %s. To put it in place of the one that is there now would lose what that one has: look at both first (lethe state pull). What is to be put in place goes there with: lethe state push -force %s", path, path)
+			return fmt.Sprintf("The updated state was written to %s. The state that is there now has changes that this one lacks, which would be lost with it: compare the two first (lethe state pull). To put the updated state in its place, run: lethe state push -force %s", path, path)
 		}
-		return fmt.Sprintf("The updated state was written to %s. Put it in place with: lethe state push %s", path, path)
+		return fmt.Sprintf("The updated state was written to %s. To put it in place, run: lethe state push %s", path, path)
 	case recorded:
 		return journalHas
 	case !s.record.keep:

@@ -521,7 +521,7 @@ func TestStoreRefuses(t *testing.T) {
 	detail := b.Bag.List()[0].Detail
 	b.said("Failed to save state")
 	_, rest, _ := strings.Cut(detail, "The updated state was written to ")
-	name, _, ok := strings.Cut(rest, ". Put it in place with")
+	name, _, ok := strings.Cut(rest, ". To put it in place, run")
 	data, err := os.ReadFile(name)
 	if !ok || err != nil {
 		t.Fatalf("%v: %s", err, detail)
@@ -563,7 +563,7 @@ func TestStoreRefusesEncrypted(t *testing.T) {
 	s.Unlock()
 	_, rest, _ := strings.Cut(b.Bag.List()[0].Detail, "The updated state was written to ")
 	b.said("Failed to save state")
-	name, _, _ := strings.Cut(rest, ". Put it in place with")
+	name, _, _ := strings.Cut(rest, ". To put it in place, run")
 	data, err := os.ReadFile(name)
 	if err != nil || !crypt.Sealed(data) {
 		t.Fatalf("%s, %v", data, err)

@@ -57,14 +57,14 @@ func ParseReattach(text string) (map[addr.Provider]Reattach, error) {
 
 func reattach(protocol string, major int, network, address string) (Reattach, error) {
 	if protocol != "grpc" {
-		return Reattach{}, fmt.Errorf("the protocol %q is not spoken here, only grpc", protocol)
+		return Reattach{}, fmt.Errorf("the protocol %q is not supported, only grpc", protocol)
 	}
 	switch major {
 	case 0:
 		major = 5 // of SDKs that did not say it yet
 	case 5, 6:
 	default:
-		return Reattach{}, fmt.Errorf("version %d of the provider protocol is not spoken here, only 5 and 6", major)
+		return Reattach{}, fmt.Errorf("version %d of the provider protocol is not supported, only 5 and 6", major)
 	}
 	var a net.Addr
 	var err error
@@ -74,7 +74,7 @@ func reattach(protocol string, major int, network, address string) (Reattach, er
 	case "tcp":
 		a, err = net.ResolveTCPAddr(network, address)
 	default:
-		err = fmt.Errorf("addresses of the network %q cannot be reached, only unix and tcp", network)
+		err = fmt.Errorf("addresses of the network %q are not supported, only unix and tcp", network)
 	}
 	return Reattach{Major: major, Addr: a}, err
 }

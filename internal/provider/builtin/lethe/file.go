@@ -61,7 +61,7 @@ func (e fileError) Error() string { return string(e) }
 const (
 	errNotRegular = fileError("it is not a regular file")
 	errTooLarge   = fileError("it is larger than 1 MiB")
-	errOpenMode   = fileError("others than its owner may read or write it; take that from them with chmod 600")
+	errOpenMode   = fileError("users other than its owner may read or write it; forbid that with chmod 600")
 )
 
 // readSecret reads a file after having looked at it, and looks again at what it opened: it may
@@ -113,7 +113,7 @@ func fileReason(err error) string {
 	case errors.As(err, &ours):
 		return ours.Error()
 	case errors.Is(err, fs.ErrNotExist):
-		return "there is none"
+		return "there is no file"
 	case errors.As(err, &errno):
 		return errno.Error()
 	}

@@ -52,7 +52,7 @@ func TestFile(t *testing.T) {
 func TestFileRefuses(t *testing.T) {
 	r := newRig(t)
 	cases := map[string]refusal{
-		"missing":   {map[string]any{"path": "nope-" + canary}, "error path: Unusable secret file; The file at this path cannot be used: there is none"},
+		"missing":   {map[string]any{"path": "nope-" + canary}, "error path: Unusable secret file; The file at this path cannot be used: there is no file"},
 		"empty":     {map[string]any{"path": ""}, "The path must not be empty"},
 		"directory": {map[string]any{"path": "."}, "it is not a regular file"},
 		"device":    {map[string]any{"path": "/dev/zero"}, "it is not a regular file"},
@@ -67,7 +67,7 @@ func TestFileRefuses(t *testing.T) {
 	for _, mode := range []os.FileMode{0o640, 0o604, 0o644, 0o620, 0o602, 0o601} {
 		name := mode.String()
 		r.write(name, canary, mode)
-		cases[name] = refusal{map[string]any{"path": name}, "others than its owner may read or write it; take that from them with chmod 600"}
+		cases[name] = refusal{map[string]any{"path": name}, "users other than its owner may read or write it; forbid that with chmod 600"}
 	}
 	r.refusals("lethe_file", cases)
 }

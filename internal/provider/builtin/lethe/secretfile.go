@@ -68,7 +68,7 @@ func (p *Provider) applySecretFile(_ context.Context, prior, planned, config cty
 }
 
 const (
-	errTaken   = fileError("there is a file already. Import it to have it written here, or remove it")
+	errTaken   = fileError("there is already a file. Import it, so that it is written from here, or remove it")
 	errWritten = fileError("it is written, but may not survive a loss of power")
 )
 
@@ -119,9 +119,9 @@ func (p *Provider) readSecretFile(_ context.Context, current cty.Value) (cty.Val
 	case errors.Is(err, fs.ErrNotExist):
 		return gone, nil
 	case err != nil:
-		return current, fails(refused("path", "Secret file not found", "It cannot be seen whether the file is there: %s.", fileReason(err)))
+		return current, fails(refused("path", "Secret file not found", "Whether the file is there cannot be told: %s.", fileReason(err)))
 	case !info.Mode().IsRegular():
-		return gone, fails(diag.Warningf("Secret file replaced", "Where the file was there is something else now, which is left alone.").In(cty.GetAttrPath("path")))
+		return gone, fails(diag.Warningf("Secret file replaced", "Something else is now where the file was. It was left alone.").In(cty.GetAttrPath("path")))
 	}
 	out := current.AsValueMap()
 	out["mode"] = cty.StringVal(modeOf(info))

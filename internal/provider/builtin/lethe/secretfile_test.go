@@ -235,11 +235,11 @@ func TestSecretFileFails(t *testing.T) {
 	}
 	before := r.files()
 	for path, want := range map[string]string{
-		"mine":     "error path: Secret file not written; The file could not be written: there is a file already. Import it to have it written here, or remove it",
-		"link":     "there is a file already",
-		"dangling": "there is a file already",
+		"mine":     "error path: Secret file not written; The file could not be written: there is already a file. Import it, so that it is written from here, or remove it",
+		"link":     "there is already a file",
+		"dangling": "there is already a file",
 		"":         "The path must not be empty",
-		".":        "there is a file already",
+		".":        "there is already a file",
 		"mine/x":   "not a directory",
 	} {
 		after, _, ds := r.change(null, map[string]any{"path": path, "content_wo": canary, "content_wo_version": 1})
@@ -290,7 +290,7 @@ func TestSecretFileImport(t *testing.T) {
 		t.Error(r.show(ds))
 	}
 	r.wants("s", "new "+canary, "0600")
-	for id, want := range map[string]string{"nope": "there is none", ".": "it is not a regular file"} {
+	for id, want := range map[string]string{"nope": "there is no file", ".": "it is not a regular file"} {
 		if _, ds := r.p.Import(t.Context(), provider.ImportRequest{Type: secretFileType, ID: id}); !strings.Contains(r.show(ds), want) {
 			t.Errorf("%s: %s", id, r.show(ds))
 		}

@@ -88,7 +88,7 @@ type tunnel struct {
 func (t *tunnel) start(ctx context.Context) provider.Diags {
 	var err error
 	if t.listener, err = net.Listen("tcp", t.local); err != nil {
-		return fails(refused("local_port", "Tunnel not opened", "The local port cannot be listened on: %s.", reason(err)))
+		return fails(refused("local_port", "Tunnel not opened", "Lethe cannot listen on the local port: %s.", reason(err)))
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.limit)
 	defer cancel()

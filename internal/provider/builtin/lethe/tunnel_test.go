@@ -159,7 +159,7 @@ func TestTunnelPort(t *testing.T) {
 	if got := ask(t, sshconn.Join("127.0.0.1", local), "hi"); got != "echo hi\nbye\n" {
 		t.Errorf("%q", got)
 	}
-	if _, ds := r.open(tunnelType, given); !strings.Contains(r.show(ds), "error local_port: Tunnel not opened; The local port cannot be listened on: address already in use") {
+	if _, ds := r.open(tunnelType, given); !strings.Contains(r.show(ds), "error local_port: Tunnel not opened; Lethe cannot listen on the local port: address already in use") {
 		t.Error(r.show(ds))
 	}
 	if ds := r.p.CloseLease(t.Context(), tunnelType, o.private); ds != nil {
