@@ -148,7 +148,7 @@ func (r *reader) supported() bool {
 	case !r.hasVersion:
 		detail = "The state file does not have a \"version\" attribute, which is required to identify the format version."
 	case r.version > 4:
-		detail = fmt.Sprintf("The state file uses format version %d, which is newer than the versions up to 4 that are supported.%s Use a newer version of this program.", r.version, by)
+		detail = fmt.Sprintf("The state file uses format version %d, which is newer than the versions up to 4 that are supported.%s Use a newer version of Lethe.", r.version, by)
 	case r.version < 4:
 		detail = fmt.Sprintf("The state file uses format version %d.%s Only version 4 can be read: let Terraform 0.12 or later rewrite it first (\"terraform refresh\"), which makes it version 4. A file older than version 3 has to go through Terraform 0.11 in the same way before.", r.version, by)
 	default:

@@ -42,7 +42,7 @@ func newAge(s store.Settings) (Provider, error) {
 		p.recipients = append(p.recipients, r)
 	}
 	if len(p.recipients) == 0 {
-		return nil, s.Bad("recipients", `"recipients" names none`)
+		return nil, s.Bad("recipients", `"recipients" is empty`)
 	}
 	if text, ok := s.Text("identity", "AGE_IDENTITY"); ok {
 		s.Secret(text)

@@ -104,7 +104,7 @@ func (r *remote) create(ctx context.Context, conn *pgconn.PgConn) error {
 // shape says of errors about columns what they mean.
 func (r *remote) shape(err error) error {
 	if code(err, "42703", "42804", "42P10", "42883") {
-		return fmt.Errorf("the tables %s_* in the schema %q are not those of this program, or of another version of it: %w", r.o.Table, r.o.Schema, err)
+		return fmt.Errorf("the tables %s_* in the schema %q are not those of Lethe, or of another version of it: %w", r.o.Table, r.o.Schema, err)
 	}
 	return err
 }

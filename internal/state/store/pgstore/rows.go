@@ -49,7 +49,7 @@ func (r *remote) layout(workspace string, data []byte) error {
 	case len(data) == 0 || in && r.o.Rows && (rest == marker || rest == first) || !in && !r.o.Rows:
 		return nil
 	case in && r.o.Rows:
-		return &layoutError{fmt.Sprintf("the rows of workspace %q were written by a newer version of this program, and are of another format: %.100s", workspace, rest)}
+		return &layoutError{fmt.Sprintf("the rows of workspace %q were written by a newer version of Lethe, in another format: %.100s", workspace, rest)}
 	case in:
 		return &layoutError{fmt.Sprintf("the state of workspace %q is kept in rows, not as a document. Set layout = \"rows\" in the settings of the backend, %s", workspace, move)}
 	}
