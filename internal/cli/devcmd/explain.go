@@ -47,7 +47,7 @@ func runExplain(_ context.Context, c *base.Call) int {
 		if i > 0 {
 			c.UI.Print("\n")
 		}
-		c.UI.Print(pageText(c, p))
+		printPage(c, p)
 	}
 	return c.UI.Done(base.ExitOK)
 }
@@ -109,21 +109,22 @@ func writeCodes(w io.Writer, pages []*code.Page) error {
 	return enc.Encode(doc)
 }
 
-// pageText is a page for people: Markdown without its punctuation, examples indented.
-func pageText(c *base.Call, p *code.Page) string {
+// printPage prints a page for people: Markdown without its punctuation, sentences broken where the terminal ends,
+// examples indented.
+func printPage(c *base.Call, p *code.Page) {
+	print := func(s string) { c.UI.Print(s + "\n") }
 	bold := func(s string) string {
 		if c.Color() {
 			return "\x1b[1m" + s + "\x1b[0m"
 		}
 		return s
 	}
-	var b strings.Builder
-	b.WriteString(bold(p.Code+": "+p.Head) + "\n")
-	b.WriteString("\n")
+	print(bold(p.Code + ": " + p.Head))
+	print("")
 	for _, t := range p.Titles {
-		b.WriteString("  " + strings.ReplaceAll(t, "*", "…") + "\n")
+		print("  " + strings.ReplaceAll(t, "*", "…"))
 	}
-	b.WriteString("\n")
+	print("")
 	fenced := false
 	for _, line := range strings.Split(strings.TrimSpace(p.Text), "\n") {
 		head, isHead := strings.CutPrefix(line, "## ")
@@ -132,15 +133,16 @@ func pageText(c *base.Call, p *code.Page) string {
 		case isFence:
 			fenced = !fenced
 			if _, file, ok := strings.Cut(fence, " "); ok {
-				b.WriteString("    # " + file + "\n")
+				print("    # " + file)
 			}
-		case fenced && line != "":
-			b.WriteString("    " + line + "\n")
-		case !fenced && isHead:
-			b.WriteString(bold(head) + "\n")
+		case line == "":
+			print("")
+		case fenced:
+			print("    " + line)
+		case isHead:
+			print(bold(head))
 		default:
-			b.WriteString(line + "\n")
+			c.UI.Line(line)
 		}
 	}
-	return b.String()
 }
