@@ -106,7 +106,7 @@ func TestKeptWrong(t *testing.T) {
 		`{"credentials": {"a.example": "canary"}}`:           `for a.example must have the form {"token": "TOKEN"}`,
 		`{"credentials": {"b.example": {"token": 17}}}`:      "",
 		`{"credentials": ["canary"]}`:                        `"credentials" in `,
-		`["canary"]`:                                         "is not a JSON object: a JSON value of another kind belongs in the place of the array",
+		`["canary"]`:                                         "is not a JSON object: the array at byte 1 is not the kind of JSON value that belongs there",
 		`{"credentials": {"a.example": {"token": "canary"}}`: "line 1 is not a JSON object: unexpected end",
 		"{\n  \"credentials\": }\n":                          "credentials.tfrc.json line 2 is not a JSON object: invalid character '}'",
 		`null`:                                               "is not a JSON object",

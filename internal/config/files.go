@@ -204,7 +204,7 @@ var foreign = map[string]string{
 // foreignOperator says of a syntax error that is at an operator of another language, or behind one, how that is
 // written here. The parser takes it for the end of the expression, and tells what should follow.
 func foreignOperator(d *hcl.Diagnostic, text []byte) {
-	if d.Subject == nil || d.Subject.Start.Byte > len(text) || strings.Contains(d.Summary, "definition") {
+	if d.Subject == nil || d.Subject.Start.Byte > len(text) || strings.Contains(d.Summary, "definition") && !strings.Contains(d.Summary, "single-argument") {
 		return // a word between arguments and blocks is a name
 	}
 	word := string(d.Subject.SliceBytes(text))

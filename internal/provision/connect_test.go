@@ -283,7 +283,7 @@ func TestKeysThatCannotBeUsed(t *testing.T) {
 	for text, want := range map[string]string{
 		canary: "private_key cannot be used: it is not a private key in PEM or OpenSSH format",
 		"-----BEGIN OPENSSH PRIVATE KEY-----\n" + canary + "\n-----END OPENSSH PRIVATE KEY-----\n": "private_key cannot be used: it is not a private key in PEM or OpenSSH format",
-		sshdtest.PEM(locked): "private_key cannot be used: it is protected by a passphrase, which cannot be asked for here: load the key into an SSH agent, or decrypt it",
+		sshdtest.PEM(locked): "private_key cannot be used: it is protected by a passphrase, and Lethe cannot ask for that here: load the key into an SSH agent, or decrypt it",
 	} {
 		_, ds := try(t, File, map[string]any{"content": "x", "destination": "/nope"}, s.connection(t, map[string]any{"private_key": text}))
 		if got := show(ds); got != "error file provisioner error; "+want {

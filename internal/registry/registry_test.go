@@ -134,7 +134,7 @@ func TestUntrue(t *testing.T) {
 		{"no address of a signature", func(s *registrytest.Server) {
 			s.Put("/v1/providers/acme/demo/1.0.0/download/linux/amd64", []byte(`{"download_url": "/x", "shasums_url": "/files/acme/demo/1.0.0/SHA256SUMS", "signing_keys": {"gpg_public_keys": [{"ascii_armor": "x"}]}}`))
 		}, `has no address "shasums_signature_url"`},
-		{"other JSON", func(s *registrytest.Server) { s.Put("/.well-known/terraform.json", []byte(`[1]`)) }, "belongs in the place of the array at its byte 1"},
+		{"other JSON", func(s *registrytest.Server) { s.Put("/.well-known/terraform.json", []byte(`[1]`)) }, "the array at byte 1 is not the kind of JSON value that belongs there"},
 		{"a package over http", func(s *registrytest.Server) {
 			s.Put("/v1/providers/acme/demo/1.0.0/download/linux/amd64", []byte(`{"download_url":"http://example.com/x"}`))
 		}, "not protected"},

@@ -159,7 +159,7 @@ func TestMalformedJSON(t *testing.T) {
 		{`{"nope":1}`, "", `unsupported attribute "nope"`},
 		{`{"id":[]}`, ".id", "a string is required"},
 		{`{"id":"a` + "\n" + `"}`, ".id", "a control character stands in a string"},
-		{`{"id":"\x"}`, ".id", "no escape that JSON has"},
+		{`{"id":"\x"}`, ".id", "not an escape that JSON has"},
 		{`{"list":[1,"x"]}`, ".list[1]", "a number is required"},
 		{`{"list":[1 2]}`, ".list", "a comma or ']' should be here"},
 		{`{"list":[1,]}`, ".list[1]", "a number is required"},

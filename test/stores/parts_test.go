@@ -321,12 +321,13 @@ func (s *shop) killed() {
 	s.whole()
 }
 
-// overtaken: what was changed since by another is not taken in, and said.
+// overtaken: what was changed since by another, who knew nothing of it, is not taken in, and said.
 func (s *shop) overtaken() {
 	a, b := s.directory(), s.directory()
 	cmd, _, _ := s.hold(a, "1", "x")
 	check(s.T, cmd.Process.Kill())
 	_ = cmd.Wait()
+	query(s.T, s.port, `DELETE FROM `+s.schema+`.states_journals`)
 	b.run(0, args("1", "y", "-lock-timeout=30s")...)
 	id := s.id(`module.m["1"].terraform_data.a`)
 	s.says(a.run(0, args("1", "y", "-lock-timeout=30s")...), "Changes not recovered", `module.m["1"].terraform_data.a`)

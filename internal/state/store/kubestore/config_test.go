@@ -40,7 +40,7 @@ func TestInCluster(t *testing.T) {
 		}
 		return Driver.Open(t.Context(), store.Settings{Config: config, Schema: Driver.Schema, Dir: dir, Getenv: func(name string) string { return env[name] }})
 	}
-	if _, err := open(); err == nil || !strings.Contains(err.Error(), "this is no pod of a cluster") {
+	if _, err := open(); err == nil || !strings.Contains(err.Error(), "this is not a pod of a cluster") {
 		t.Errorf("outside of a pod: %v", err)
 	}
 	env["KUBERNETES_SERVICE_HOST"], env["KUBERNETES_SERVICE_PORT"] = host, port
