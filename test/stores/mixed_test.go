@@ -160,6 +160,39 @@ func TestMixed(t *testing.T) {
 	}
 }
 
+// TestUnlockMixed: what each of two programs leaves locked when it is killed, both can give back, by the ID that the message of
+// Lethe names. On http Terraform's request has no ID, and is refused.
+func TestUnlockMixed(t *testing.T) {
+	for name, p := range places(t) {
+		t.Run(name, func(t *testing.T) {
+			l, tf := pair(t, p)
+			for _, tt := range []struct{ holder, breaks *directory }{{tf, l}, {l, tf}, {tf, tf}, {l, l}} {
+				if name == "http" && tt.breaks == tf {
+					continue
+				}
+				cmd, done := tt.holder.holding("x")
+				check(t, cmd.Process.Kill())
+				_ = cmd.Wait()
+				done()
+				out := l.run2("plan", "-no-color", "-var", "v=x")
+				_, id, locked := strings.Cut(out, "  ID: ")
+				if !locked {
+					if name != "pg" { // whose locks end with their process
+						t.Errorf("it is not locked: %s", out)
+					}
+					continue
+				}
+				if _, other, has := strings.Cut(out, "Terraform and OpenTofu the ID is "); has && tt.breaks == tf {
+					id = other
+				}
+				id, _, _ = strings.Cut(strings.TrimSpace(id), "\n")
+				tt.breaks.run(0, "force-unlock", "-force", strings.TrimSpace(id))
+				l.run(0, "plan", "-lock-timeout=1m", "-var", "v=x") // Consul gives a lock to another only after some time
+			}
+		})
+	}
+}
+
 // TestKilled: a process that is killed in the middle of an apply leaves a lock at most, and loses nothing that was
 // made: the next one on that machine takes it in.
 func TestKilled(t *testing.T) {

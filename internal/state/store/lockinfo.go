@@ -43,6 +43,17 @@ func (i LockInfo) Marshal() []byte {
 	return data
 }
 
+// KnownAs notes the ID by which Terraform and OpenTofu break the lock, where that is another.
+func (i *LockInfo) KnownAs(id string) {
+	if i.ID == id {
+		return
+	}
+	if i.Info != "" {
+		i.Info += "; "
+	}
+	i.Info += "for Terraform and OpenTofu the ID is " + id
+}
+
 // ParseLockInfo reads a lock file.
 func ParseLockInfo(data []byte) (LockInfo, error) {
 	var i LockInfo

@@ -260,9 +260,7 @@ func (r *remote) holder(ctx context.Context, workspace string) (*store.LockInfo,
 	if err != nil {
 		held = store.LockInfo{ID: generation, Info: "the lock object cannot be read"}
 	}
-	if held.ID != generation {
-		held.Info = strings.TrimPrefix(held.Info+"; ", "; ") + "for Terraform and OpenTofu the ID is " + generation
-	}
+	held.KnownAs(generation)
 	return &held, generation, nil
 }
 

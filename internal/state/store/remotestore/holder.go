@@ -54,5 +54,6 @@ func (r *remote) held(name string, h *holding, err error) *store.LockError {
 	if info.Path = r.path(name); info.ID == "" {
 		info.ID = info.Path
 	}
+	info.KnownAs(info.Path)
 	return &store.LockError{Held: &info, Err: err}
 }
