@@ -98,8 +98,8 @@ func parseFiles(rd *reader, dir string, names []string, tokens *atomic.Int64) []
 }
 
 func (l *loader) blocks(p *parsed) hcl.Blocks {
-	content, ds := p.body.Content(rootSchema)
-	if !l.rd.hcl(ds) {
+	content, ok := l.rd.content(p.body, rootSchema)
+	if !ok {
 		l.mod.unreadable = true
 	}
 	return content.Blocks

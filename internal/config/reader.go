@@ -71,6 +71,9 @@ var rootSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 	{Type: "import"},
 }}
 
+// notYet are blocks of the language that are not misspelt where they are found: they are not there yet.
+var notYet = []string{"action", "action_trigger", "list", "state_store"}
+
 // content asks a body for exactly what the schema describes; false if it holds anything else.
 func (rd *reader) content(b hcl.Body, s *hcl.BodySchema) (*hcl.BodyContent, bool) {
 	c, ds := b.Content(s)
@@ -78,6 +81,9 @@ func (rd *reader) content(b hcl.Body, s *hcl.BodySchema) (*hcl.BodyContent, bool
 		var typ string
 		if _, err := fmt.Sscanf(d.Detail, "Blocks of type %q are not expected here.", &typ); err == nil {
 			d.Detail += Misplaced(typ)
+			if slices.Contains(notYet, typ) {
+				d.Detail += " Newer versions of Terraform have such blocks, and Lethe does not support them."
+			}
 		}
 	}
 	rd.hcl(withoutMeant(ds))
