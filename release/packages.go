@@ -62,7 +62,7 @@ func (r *release) packed(format string, t target, all []file) ([]byte, error) {
 	info := nfpm.WithDefaults(&nfpm.Info{
 		Name: "lethe", Arch: t.arch, Platform: "linux", Version: r.version, Release: "1", Section: "utils", Priority: "optional",
 		Maintainer: "The authors of Lethe", Vendor: "Lethe", License: "MPL-2.0", Homepage: "https://github.com/lethe-iac/lethe",
-		Description: "Infrastructure as code that forgets your secrets.\nPlans and applies configurations of the Terraform/OpenTofu language.",
+		Description: "Infrastructure as code that forgets your secrets\nPlans and applies configurations of the Terraform/OpenTofu language.",
 		MTime:       r.time, Overridables: nfpm.Overridables{Contents: contents, RPM: nfpm.RPM{BuildHost: "localhost"}},
 	})
 	packager, err := nfpm.Get(format)
