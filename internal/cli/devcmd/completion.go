@@ -46,22 +46,20 @@ func CompletionScript(shell, program string) (string, bool) {
 // Shells are those that CompletionScript knows.
 func Shells() []string { return slices.Sorted(maps.Keys(completionScripts)) }
 
-// completionScripts are scripts by shell. Each asks the program, with the line so far in COMP_LINE; bash takes what
-// stands behind an equals sign for a word of its own, the others do not. Where the program has nothing to offer, files are.
+// completionScripts are scripts by shell. Each asks the program, with the line so far in COMP_LINE; bash, and zsh
+// once it is told so, take what stands after an equals sign for a word of its own, the others do not. Where the program has nothing to offer, files are.
 var completionScripts = map[string]string{
 	"bash": `complete -o default -C PROGRAM PROGRAM
 `,
 	"zsh": `#compdef PROGRAM
 _PROGRAM() {
-    local before='' word=${words[CURRENT]}
     local -a found
-    [[ $word == -*=* ]] && before="${word%%=*}="
     found=("${(@f)$(COMP_LINE="${(j: :)words[1,CURRENT]}" COMP_POINT= command PROGRAM 2>/dev/null)}")
     found=(${found:#})
+    compset -P '-*='
     if (( ${#found} )); then
-        compadd -- "${found[@]/#/$before}"
+        compadd -- "${found[@]}"
     else
-        compset -P '-*='
         _files
     fi
 }
