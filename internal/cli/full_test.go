@@ -141,7 +141,7 @@ func (s *site) intact(before string, code int, out string) {
 
 var (
 	created = regexp.MustCompile(`(terraform_data\.a\[\d\]): Creation complete after \d+s \[id=([0-9a-f-]+)\]`)
-	dumped  = regexp.MustCompile(`The updated state was written to (\S+)\. Put`)
+	dumped  = regexp.MustCompile(`The updated state was written to (\S+)\. To put`)
 )
 
 // nothingLost checks that everything that was created can be found, and puts a state into its

@@ -31,7 +31,7 @@ resource "playground_thing" "t" {
 resource "rogue_thing" "h" {
   name = "h-${playground_secret.a.name}"
 }
-`, "Apply=hang", "of rogue_thing.h"},
+`, "Apply=hang", "opened: rogue_thing.h."},
 		"evaluating": {leased + `
 locals {
   a = length([for a in range(1000) : length([for b in range(1000) : length([for c in range(1000) : c])]) if playground_secret.a.name != ""])
