@@ -46,8 +46,9 @@ func CompletionScript(shell, program string) (string, bool) {
 // Shells are those that CompletionScript knows.
 func Shells() []string { return slices.Sorted(maps.Keys(completionScripts)) }
 
-// completionScripts are scripts by shell. Each asks the program, with the line so far in COMP_LINE; bash, and zsh
-// once it is told so, take what stands after an equals sign for a word of its own, the others do not. Where the program has nothing to offer, files are.
+// completionScripts are scripts by shell. Each asks the program, with the line so far in COMP_LINE; bash, and zsh once it is
+// told so, take what stands after an equals sign for a word of its own, the others do not. Where the program has nothing to
+// offer, files are.
 var completionScripts = map[string]string{
 	"bash": `complete -o default -C PROGRAM PROGRAM
 `,

@@ -27,8 +27,8 @@ type Part struct {
 	Stamps    map[string]Stamp // of those for which a run left nothing to do
 }
 
-// Stamp says what a resource, an output, or a condition is made from, beside what the state has of it. A store keeps a digest of it
-// and of the objects of all these resources: that is the same as long as nothing of it was changed, however that came.
+// Stamp says what a resource, an output, or a condition is made from, beside what the state has of it. A store keeps a digest
+// of it and of the objects of all these resources: that is the same as long as nothing of it was changed, however that came.
 type Stamp struct {
 	Config string   // a digest of what the configuration says
 	Of     []string // the resources that it refers to
