@@ -122,7 +122,7 @@ func TestLostEngineOfContainer(t *testing.T) {
 	code, out := s.wait()
 	closed(128+9, code, out)
 	os.Remove(filepath.Join(p.dir, ".calls"))
-	s, first, _ := start("apply", "-auto-approve", "-parallelism=2")
+	s, first, _ := start("apply", "-auto-approve", "-replace=playground_thing.t[59]")
 	syscall.Kill(first, syscall.SIGTERM)
 	code, out = s.wait()
 	if closed(1, code, out); strings.Count(out, "Interrupt received") != 1 {
