@@ -156,7 +156,7 @@ func TestMirrorPromises(t *testing.T) {
 	lock, _ := s.lockfile().Get(p)
 	i := slices.IndexFunc(lock.Hashes, func(h string) bool { return strings.HasPrefix(h, "h1:") })
 	for hash, want := range map[string]string{
-		lock.Hashes[i]: "", "h1:AAAA": "that of what the server promised is h1:AAAA", "x9:AAAA": "checksums of unknown kinds",
+		lock.Hashes[i]: "", "h1:AAAA": "that of what the server promised is h1:AAAA", "x9:AAAA": "only checksums of unknown kinds",
 		"zh:abcd": "is not a SHA-256",
 	} {
 		r.Fault("/mirror/"+r.Host+"/acme/toy/1.0.0.json", func(w http.ResponseWriter, _ *http.Request) {

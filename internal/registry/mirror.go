@@ -70,7 +70,7 @@ func (m Mirror) Provider(ctx context.Context, p addr.Provider, v versions.Versio
 		}
 	}
 	if len(at.Hashes) > 0 && out.Sum == "" && len(out.Contents) == 0 {
-		return nil, fmt.Errorf("the mirror has checksums of unknown kinds alone for the package (%q): those that can be verified begin with zh: or h1:", at.Hashes)
+		return nil, fmt.Errorf("the mirror has only checksums of unknown kinds for the package, and none of those that can be verified, which begin with zh: or h1: (%q)", at.Hashes)
 	}
 	out.URL, err = packageURL(a.URL, "url", at.URL)
 	return out, err
