@@ -93,7 +93,7 @@ func testRowHistory(t *testing.T, l *directory, port string) {
 	if out := l.run(0, "state", "diff", "1", "2"); !strings.Contains(out, "terraform_data.a was changed") || !strings.Contains(out, "Serial 1 to 2: 0 added, 1 changed, 0 removed") {
 		t.Errorf("diff: %s", out)
 	}
-	if out := l.run(0, "state", "restore", "-auto-approve", "1"); !strings.Contains(out, "as that with the serial 4") {
+	if out := l.run(0, "state", "restore", "-auto-approve", "1"); !strings.Contains(out, "It has the serial 4 now") {
 		t.Errorf("restore: %s", out)
 	}
 	if out := l.run(0, "output", "-raw", "o"); out != "1" {

@@ -339,7 +339,7 @@ func testRowShapes(t *testing.T, port string) {
 	refused("rows that another changed", err, "changed by another program")
 	query(t, port, `CREATE SCHEMA strange; CREATE TABLE strange.states_objects (a int)`)
 	_, _, err = opener(t, port, "strange", "rows")().Get(ctx, "rows")
-	refused("a table of others", err, "not those of this program")
+	refused("a table of others", err, "are not those of Lethe")
 	if err != nil && strings.Contains(err.Error(), "canary") {
 		t.Error(err)
 	}

@@ -256,11 +256,11 @@ func testLostRunner(t *testing.T, ours, url string, _ *bucket) {
 				t.Fatal("there is no journal")
 			}
 			next := runner(t, ours, p, "")
-			wants(t, next.run(0, "state", "check"), "in the store, of the run that has the lock:", "recorded 4 changes that the state has not")
+			wants(t, next.run(0, "state", "check"), "in the backend, of the run that has the lock:", "recorded 4 changes that the state lacks")
 			wants(t, next.run(0, "state", "list"), "terraform_data.last") // although the run may go on
 			unlocked(next)
 			wants(t, next.run(0, "state", "list"), "terraform_data.last")
-			wants(t, next.run(0, "state", "check"), "in the store: the run default-", "recorded 4 changes that the state has not")
+			wants(t, next.run(0, "state", "check"), "in the backend: the run default-", "recorded 4 changes that the state lacks")
 			wants(t, next.run(0, "plan", "-var", "v=1"), "Recovered an interrupted run", "4 changes were recovered", "terraform_data.last is tainted")
 			if len(journals(t, url)) == 0 {
 				t.Error("a plan removes the journal")
