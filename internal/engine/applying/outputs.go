@@ -58,28 +58,37 @@ func (a *applier) planned() []state.Check {
 	if a.plan.Part == nil || a.plan.Previous == nil {
 		return a.plan.Checks
 	}
-	before, changes, decls := map[string]state.Check{}, map[addr.Resource]bool{}, map[string]program.Decl{}
+	before, changes, decls := map[string]state.Check{}, map[addr.Resource]bool{}, a.conditioned()
 	for _, c := range a.plan.Previous.Checks {
 		before[c.Addr] = c
 	}
 	for _, c := range a.plan.Changes {
 		changes[c.Object.Resource()] = changes[c.Object.Resource()] || c.Action != plan.NoOp
 	}
-	for _, d := range a.run.Program.Decls() {
-		decls[d.String()] = d.ID
-	}
 	out := slices.Clone(a.plan.Checks)
 	for i, c := range out {
 		was, ok := before[c.Addr]
-		if !ok || c.Status != state.Unknown || len(c.Objects) > 0 {
+		d := decls[c.Addr]
+		if !ok || d == nil || c.Status != state.Unknown || len(c.Objects) > 0 {
 			continue
 		}
 		stays := true
-		a.run.Receivers.Resources(decls[c.Addr], func(r program.Ref) {
+		a.run.Receivers.Resources(d.ID, func(r program.Ref) {
 			stays = stays && !changes[a.run.Program.Decls()[r.To].Resource]
 		})
 		if stays {
 			out[i] = was
+		}
+	}
+	return out
+}
+
+// conditioned are the declarations that have conditions, by their addresses.
+func (a *applier) conditioned() map[string]*program.Declaration {
+	out := map[string]*program.Declaration{}
+	for _, d := range a.run.Program.Decls() {
+		if declared.HasConditions(d) {
+			out[d.String()] = d
 		}
 	}
 	return out
@@ -92,12 +101,7 @@ func (a *applier) expectChecks() {
 		return
 	}
 	a.run.Bag.Retract() // what planning said of checks
-	decls := map[string]*program.Declaration{}
-	for _, d := range a.run.Program.Decls() {
-		if declared.HasConditions(d) {
-			decls[d.String()] = d
-		}
-	}
+	decls := a.conditioned()
 	for _, c := range a.plan.Checks {
 		for _, o := range c.Objects {
 			if d := decls[c.Addr]; d != nil {

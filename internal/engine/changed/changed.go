@@ -1,6 +1,7 @@
 // Package changed finds out which resources of a program are not as a run left them: those whose configuration is
 // another, whose objects are, or those of what they are made from. So it does for root outputs, and for conditions. A plan
-// of these, of what refers to them and of what they need changes what a plan of everything would, as long as nothing changed outside.
+// of these, of what refers to them and of what they need changes what a plan of everything would, as long as nothing
+// changed outside.
 //
 // Of what the configuration says of a resource there is a digest (Stamps): of the text of its block, and of everything
 // that this refers to up to other resources: locals, values of variables, calls of modules around it, settings and

@@ -66,13 +66,10 @@ func New(r Request) *Stamps {
 
 // name is the name of the stamp of a declaration; "" where it has none.
 func (m *Stamps) name(d *program.Declaration) string {
-	if d.Kind != program.Resource && declared.HasConditions(d) && !(d.Kind == program.Output && d.Module.IsRoot()) {
-		if m.say(d.ID).leased {
-			return ""
-		}
-		return store.ConditionsStamp(d.String())
+	if name := stampName(d); name != "" || d.Kind == program.Resource || !declared.HasConditions(d) || m.say(d.ID).leased {
+		return name
 	}
-	return stampName(d)
+	return store.ConditionsStamp(d.String())
 }
 
 // stampName is the name of the stamp of a resource or a root output; "" where there is none.

@@ -32,10 +32,10 @@ var ErrNothing = errors.New("the journal holds nothing")
 // Records that are damaged or torn are left out; an intent whose result was in one of them is
 // unknown then. The error is ErrNothing, a *MismatchError, or says why the journal cannot be decrypted.
 func Replay(data []byte, base *state.Snapshot, seal Sealing) (*Recovery, error) {
-	return replayRest(data, base, seal, func(Header) (uint32, error) { return 0, nil })
+	return replayRest(data, base, seal, nil)
 }
 
-// Already says how many records of the journal of a run others have taken in, who had a copy of it.
+// Already says how many records of the journal of a run others have taken in, who had a copy of it; nil: none.
 type Already func(Header) (uint32, error)
 
 func replayRest(data []byte, base *state.Snapshot, seal Sealing, already Already) (*Recovery, error) {
@@ -76,8 +76,10 @@ func replayRest(data []byte, base *state.Snapshot, seal Sealing, already Already
 		case base == nil || base.Lineage != h.Lineage || p.found == nil && len(p.changes) > 0:
 			return nil, &MismatchError{h, reason, p.Leases}
 		case p.found != nil:
-			if p.known, err = already(h); err != nil {
-				return nil, err
+			if already != nil {
+				if p.known, err = already(h); err != nil {
+					return nil, err
+				}
 			}
 			p.choose(base)
 		}
@@ -307,7 +309,7 @@ func (p *replay) settle() {
 // Recover reads and replays the journal at path. nil and no error say that there is none, or that
 // it holds nothing: it is being begun, or was when its run was lost.
 func Recover(fsys disk.FS, path string, base *state.Snapshot, seal Sealing) (*Recovery, error) {
-	return RecoverRest(fsys, path, base, seal, func(Header) (uint32, error) { return 0, nil })
+	return RecoverRest(fsys, path, base, seal, nil)
 }
 
 // RecoverRest is Recover without what others have taken in already.

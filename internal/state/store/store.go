@@ -196,6 +196,15 @@ type UnansweredError struct {
 func (e *UnansweredError) Error() string { return e.Err.Error() }
 func (e *UnansweredError) Unwrap() error { return e.Err }
 
+// Unsent is an error of what a request needs: if it is an *UnansweredError, it says that the request was not made.
+func Unsent(err error) error {
+	var lost *UnansweredError
+	if errors.As(err, &lost) {
+		lost.Unsent = true
+	}
+	return err
+}
+
 // Drivers are the kinds of store a program knows.
 type Drivers []Driver
 

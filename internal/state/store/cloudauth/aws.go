@@ -171,12 +171,7 @@ type asker struct{ aws.CredentialsProvider }
 // Retrieve implements aws.CredentialsProvider.
 func (a asker) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	c, err := a.CredentialsProvider.Retrieve(ctx)
-	err = AWSAnswered(err)
-	var lost *store.UnansweredError
-	if errors.As(err, &lost) {
-		lost.Unsent = true
-	}
-	return c, err
+	return c, store.Unsent(AWSAnswered(err))
 }
 
 // AWSAnswered tells errors that a service gave from those of the way there, and from those of a service that fails: they

@@ -96,7 +96,7 @@ func (c credential) GetToken(ctx context.Context, o policy.TokenRequestOptions) 
 	case err == nil || ctx.Err() != nil:
 		return token, err
 	case errors.As(err, &unanswered):
-		return token, &store.UnansweredError{Err: err, Unsent: true}
+		return token, store.Unsent(err)
 	case errors.As(err, &failed) && failed.RawResponse != nil: // its text has lines for what was sent and what came
 		var said struct {
 			Description string `json:"error_description"`

@@ -2,7 +2,6 @@ package pgstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -41,12 +40,7 @@ func (r *remote) use(ctx context.Context, do func(*pgconn.PgConn) error) error {
 
 func (r *remote) connect(ctx context.Context) (*pgconn.PgConn, error) {
 	conn, err := pgconn.ConnectConfig(ctx, r.o.Config)
-	err = answered(err)
-	var lost *store.UnansweredError
-	if errors.As(err, &lost) {
-		lost.Unsent = true
-	}
-	return conn, err
+	return conn, store.Unsent(answered(err))
 }
 
 // missing reports whether there is no such table, column or schema.
