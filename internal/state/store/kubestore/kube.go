@@ -78,14 +78,16 @@ func (r *remote) stagedName(workspace, sum string, n int) string {
 }
 
 // nameable is what both the names of objects and the values of their labels may have.
-var nameable = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+var nameable = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+})
 
 const (
 	longestLabel = 63
 	nameRule     = `up to 63 lower-case letters, digits, "-" and ".", with letters or digits at both ends and beside each "."`
 )
 
-func mayName(text string) bool { return len(text) <= longestLabel && nameable.MatchString(text) }
+func mayName(text string) bool { return len(text) <= longestLabel && nameable().MatchString(text) }
 
 // checkName is store.CheckName for workspaces here.
 func checkName(workspace string) error {
