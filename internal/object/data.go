@@ -131,7 +131,7 @@ func (t *Tools) Existing(ctx context.Context, id string, identity cty.Value, s S
 		return cty.NilVal, false
 	}
 	if entry == nil {
-		t.add(diag.Errorf("Cannot import non-existent remote object", "While attempting to import an existing object to %q, the provider detected that no object exists with the given id.", t.Object.Instance))
+		t.add(NotThere(t.Object.Instance))
 		return cty.NilVal, false
 	}
 	v, ok := t.Value(entry, known)
@@ -153,12 +153,21 @@ func (t *Tools) Objections(ctx context.Context, config cty.Value) []cty.Path {
 	return out
 }
 
+// NotThere is the error if a provider has no object to import.
+func NotThere(to addr.Instance) diag.Diagnostic {
+	return diag.Errorf("Cannot import non-existent remote object", "While attempting to import an existing object to %q, the provider detected that no object exists with the given id. Only pre-existing objects can be imported; check that the id is correct and that it is associated with the provider's configured region or endpoint, or use `lethe apply` to create a new remote object for this resource.", to.String()).About(to)
+}
+
 func recordImported(t *Tools, resp provider.ImportResponse, s Stored) (*state.Entry, Known, bool) {
 	var found *provider.Imported
 	for i := range resp.Objects {
 		if resp.Objects[i].Type == t.Type.Name && found == nil {
 			found = &resp.Objects[i]
 		}
+	}
+	if len(resp.Objects) == 0 {
+		t.add(NotThere(t.Object.Instance))
+		return nil, Known{}, false
 	}
 	if found == nil {
 		t.breach("Provider returned invalid value", "%s imported no object of type %s for %s. This is a bug in the provider, to be reported there.", t.who(), t.Type.Name, t.Object)
@@ -170,7 +179,11 @@ func recordImported(t *Tools, resp provider.ImportResponse, s Stored) (*state.En
 		return nil, Known{}, false
 	}
 	wire, clean := withoutWriteOnly(t, wire, title, "while importing")
+	if !clean && wire == nil {
+		return nil, Known{}, false
+	}
 	if wire == nil || isNull(wire) {
+		t.add(NotThere(t.Object.Instance))
 		return nil, Known{}, false
 	}
 	v, ok := decode(t, wire, "Provider returned invalid value")

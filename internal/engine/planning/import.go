@@ -73,7 +73,7 @@ func (x *instance) importFor(ctx context.Context) (object.Current, *plan.Importi
 		return object.Current{}, nil, false
 	}
 	if cur.Entry == nil {
-		x.run.Bag.Add(diag.Errorf("Cannot import non-existent remote object", "While attempting to import an existing object to %q, the provider detected that no object exists with the given id. Only pre-existing objects can be imported; check that the id is correct and that it is associated with the provider's configured region or endpoint, or use `lethe apply` to create a new remote object for this resource.", x.inst.String()).At(im.Range).About(x.inst))
+		x.run.Bag.Add(object.NotThere(x.inst).At(im.Range))
 		return object.Current{}, nil, false
 	}
 	x.p.mu.Lock()
