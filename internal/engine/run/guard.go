@@ -12,6 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -53,14 +54,15 @@ func (r *Run) guardArguments(name string, args []cty.Value) {
 	}
 }
 
-// observe is a part of frame.Run, Observe. What a provider's function makes of plain arguments is plain, and
-// may be kept; no secret may be in it, such as one that the provider is configured with.
+// observe is a part of frame.Run, Observe. If no argument of a provider's function is ephemeral, its result may be stored,
+// also if an argument is sensitive. So no secret may be in the result, such as one that the provider is configured with.
 func (r *Run) observe(name string, args []cty.Value, result cty.Value) error {
-	if strings.HasPrefix(name, "provider::") && !r.Settings.Secrets.Empty() && !slices.ContainsFunc(args, cty.Value.ContainsMarked) {
+	fleeting := func(a cty.Value) bool { return mark.Anywhere(a, mark.Ephemeral) }
+	if strings.HasPrefix(name, "provider::") && !r.Settings.Secrets.Empty() && !slices.ContainsFunc(args, fleeting) {
 		var err error
-		secret.Leaves(result, func(path cty.Path, _ cty.Value, text string) {
+		object.Texts(result, func(_ cty.Path, text string) {
 			if from, hit := r.Settings.Secrets.Check(text, "", nil); hit && err == nil {
-				err = fmt.Errorf("the provider's function returned %s, which it was not given as an argument. What functions make of plain arguments may be kept; this is a bug in the provider, to be reported there", from)
+				err = fmt.Errorf("the provider's function returned %s, which it was not given as an argument. What functions make of arguments that are not ephemeral may be kept; this is a bug in the provider, to be reported there", from)
 			}
 		})
 		if err != nil {
