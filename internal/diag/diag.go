@@ -162,9 +162,12 @@ func (d Diagnostic) Error() string {
 }
 
 // key is what makes two diagnostics the same message.
-func (d Diagnostic) key() string {
+func (d Diagnostic) key() string { return d.Severity.String() + "\x00" + d.text() }
+
+// text is the key without the severity.
+func (d Diagnostic) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d\x00%s\x00%s\x00%s\x00", d.Severity, d.Summary, d.Detail, d.Address)
+	fmt.Fprintf(&b, "%s\x00%s\x00%s\x00", d.Summary, d.Detail, d.Address)
 	if d.Subject != nil {
 		fmt.Fprintf(&b, "%v", *d.Subject)
 	}
@@ -357,7 +360,8 @@ func (b *Bag) Take(from *Bag) {
 }
 
 // List gives the contents: by place in the source, then by address, those without either in the
-// order they came. A warning that has become an error, of the same title about the same place, is not among them.
+// order they came. A warning that has become an error, of the same title about the same place, is not among them, nor is
+// one from a check block that is an error elsewhere.
 func (b *Bag) List() []Diagnostic {
 	b.mu.Lock()
 	out, errors := slices.Clone(b.list), b.errors
@@ -377,14 +381,17 @@ func withoutOutdated(list []Diagnostic) []Diagnostic {
 		title string
 		at    Range
 	}
-	wrong := map[about]bool{}
+	wrong, said := map[about]bool{}, map[string]bool{}
 	for _, d := range list {
+		if d.Severity == Error {
+			said[d.text()] = true
+		}
 		if d.Severity == Error && d.Subject != nil {
 			wrong[about{d.Summary, *d.Subject}] = true
 		}
 	}
 	return slices.DeleteFunc(list, func(d Diagnostic) bool {
-		return d.Severity == Warning && d.Subject != nil && wrong[about{d.Summary, *d.Subject}]
+		return d.Severity == Warning && (d.Subject != nil && wrong[about{d.Summary, *d.Subject}] || d.Aside && said[d.text()])
 	})
 }
 

@@ -111,17 +111,30 @@ func (e *Engine) env() run.Env {
 // is not written out. Nothing is configured, no state is needed. It may be called after Compile
 // failed: what mistakes were found in is left out.
 func (e *Engine) Validate(ctx context.Context, prog *program.Program, o frame.Options, bag *diag.Bag) bool {
-	return validating.Program(ctx, e.env(), prog, o, bag)
+	ok := validating.Program(ctx, e.env(), prog, o, bag)
+	mustSay(ctx, "Validating", ok, bag)
+	return ok
 }
 
 // Plan finds out what would have to be done.
 func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result, bool) {
-	return planning.Plan(ctx, e.env(), req, bag)
+	result, ok := planning.Plan(ctx, e.env(), req, bag)
+	mustSay(ctx, "Planning", ok, bag)
+	return result, ok
 }
 
 // Apply carries a plan out.
 func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*Applied, bool) {
-	return applying.Apply(ctx, e.env(), req, bag)
+	result, ok := applying.Apply(ctx, e.env(), req, bag)
+	mustSay(ctx, "Applying", ok, bag)
+	return result, ok
+}
+
+// mustSay adds an error if an operation failed without one, and was not interrupted: no failure is silent.
+func mustSay(ctx context.Context, what string, ok bool, bag *diag.Bag) {
+	if !ok && !bag.HasErrors() && ctx.Err() == nil {
+		bag.Add(diag.Errorf("Internal error", "%s failed without a message. This is a bug in Lethe, please report it. The log (TF_LOG=debug) may show what came before.", what))
+	}
 }
 
 // PreviewLeases says which leases the apply walk of a plan will open, as far as the configuration and

@@ -53,6 +53,7 @@ type applier struct {
 
 	changes                                        map[addr.Object]*plan.Change
 	notBegun                                       []addr.Object               // what the walk did not come to
+	failures                                       []string                    // addresses of what failed
 	deposed                                        map[addr.Object]addr.Object // current object → where its predecessor waits
 	added, changed, destroyed, imported, forgotten atomic.Int32
 }

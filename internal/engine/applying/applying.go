@@ -49,6 +49,7 @@ func Apply(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Resul
 	if ok && a.plan.Mode == plan.Normal && !a.plan.Partial() && a.anySteps() {
 		a.run.CheckValues()
 	}
+	a.run.Account(a.failures...)
 	a.edit.Head().Checks = a.run.Checks.Results(a.planned())
 	ok = ok && !bag.HasErrors()
 	return &Result{Snapshot: a.edit.Done(), Frame: r.Frame, Summary: a.summary(ok), Cut: r.Cut.Load()}, ok
@@ -145,6 +146,9 @@ func (a *applier) walk(ctx context.Context) bool {
 	ended := func(i int) walk.Outcome { return result.Of(walk.Node(i)) }
 	whole := !a.run.Cut.Load() && !a.failing()
 	for i, s := range steps.List {
+		if ended(i) == walk.Failed {
+			a.failures = append(a.failures, o.Name(s))
+		}
 		whole = whole && (s.Kind == plan.Gate || s.Kind == plan.HoldUp || s.Kind == plan.HoldDown || ended(i) == walk.Succeeded)
 	}
 	if !whole {
@@ -220,6 +224,14 @@ func (x *step) do(ctx context.Context, o *ordering.Ordering, s plan.Step) bool {
 // holdUp begins a session, or opens leases. A lease that cannot be opened fails what receives
 // its value, by the slot.
 func (x *step) holdUp(ctx context.Context, h ordering.Hold, face frame.Face) bool {
+	if h.InChecks { // each check that uses it gets the diagnostics, as warnings
+		(&step{x.a, x.run.With(&diag.Bag{}), x.records}).begin(ctx, h, face)
+		return true
+	}
+	return x.begin(ctx, h, face)
+}
+
+func (x *step) begin(ctx context.Context, h ordering.Hold, face frame.Face) bool {
 	if h.Lease == nil {
 		_, ok := x.run.Sessions.Get(ctx, x.run.Bag, h.Use, face)
 		return ok

@@ -24,8 +24,9 @@ func (x *step) up(ctx context.Context, c *plan.Change) bool {
 		return false
 	}
 	if d.Res.Check != "" {
-		x.run.Unread(d, c.Object.Module, x.run.ScopedData(d, func(r *run.Run) { (&step{x.a, r, x.records}).upDeclared(ctx, c, d) }))
-		return true // a check keeps nothing from being done
+		ok := false
+		x.run.Unread(d, c.Object.Module, x.run.ScopedData(d, func(r *run.Run) { ok = (&step{x.a, r, x.records}).upDeclared(ctx, c, d) }))
+		return ok || x.run.Bag.HasAsides() // a check keeps nothing from being done, but a warning says why
 	}
 	return x.upDeclared(ctx, c, d)
 }

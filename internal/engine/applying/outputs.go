@@ -37,6 +37,9 @@ func (a *applier) output(c *plan.OutputChange, well bool) {
 	if !well || declared && a.plan.Mode == plan.Normal && !known {
 		now, outcome := a.run.Frame.Named(program.Output, c.Name, frame.After, bag)
 		if outcome != frame.OK {
+			if well {
+				a.failures = append(a.failures, "output."+c.Name)
+			}
 			return
 		}
 		if !known {

@@ -2,7 +2,7 @@
 // after their last user.
 //
 // A lease is opened by its first receiver: before a job evaluates anything it calls Receive for its
-// declaration, and the first to ask opens; others get the same lease, renewed if that is due. What has no
+// declaration, and the first to ask opens; others get the same lease, renewed if that is due, or the same diagnostics. What has no
 // lease has no value, or a placeholder: the slot of the frame says which. So nothing that calls Receive
 // needs to know what became of it.
 //

@@ -2,6 +2,7 @@ package leases
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -28,6 +29,13 @@ type Leases struct {
 	openings map[leaseKey]*opening
 	of       map[program.Decl][]leaseKey // the same, by ephemeral resource
 	waiting  map[addr.Object]bool        // those of which it was reported that they wait
+	failures []Failure
+}
+
+// Failure is an instance of an ephemeral resource that has no value.
+type Failure struct {
+	Instance addr.Instance
+	Said     diag.Shared // why, unless something that it depends on failed
 }
 
 // New makes the leases of a walk, none of which is open.
@@ -57,6 +65,8 @@ type opening struct {
 	*sync.Mutex // one for both faces of an instance
 	done        bool
 	lease       atomic.Pointer[lease.Lease] // nil if it is not open: deferred, or failed
+
+	said diag.Shared // what opening it reported, for every receiver
 
 	// What was opened: with what, through which process, and what it gave.
 	config, value mark.Value
@@ -145,8 +155,14 @@ func (l *Leases) leaseOne(ctx context.Context, bag *diag.Bag, e *program.Declara
 	defer o.Unlock()
 	if !o.done {
 		o.done = true
-		o.lease.Store(l.open(ctx, bag, e, f, key, face, inst))
+		var own diag.Bag
+		held, ok := l.open(ctx, &own, e, f, key, face, inst)
+		o.lease.Store(held)
+		if o.said = own.List(); !ok && face == frame.After {
+			l.failed(Failure{inst, o.said})
+		}
 	}
+	o.said.Replay(bag)
 	held := o.lease.Load()
 	if held == nil {
 		return
@@ -155,6 +171,20 @@ func (l *Leases) leaseOne(ctx context.Context, bag *diag.Bag, e *program.Declara
 		bag.Add(diag.Errorf("Ephemeral resource instance has expired", "%s could not be renewed, and its value must not be used any more: %s.", inst, err).At(e.Range).About(inst))
 		f.Fail(e.ID, key, face)
 	}
+}
+
+func (l *Leases) failed(x Failure) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.failures = append(l.failures, x)
+}
+
+// Failures lists the instances on the after face that have no value. On the before face a value may be missing: the
+// configuration need not have been like this before.
+func (l *Leases) Failures() []Failure {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.failures)
 }
 
 // ask gives the opening of an instance on a face.
@@ -181,9 +211,8 @@ func (l *Leases) asked(k leaseKey) *opening {
 }
 
 // open opens an instance and fills its slot. What cannot be opened yet gets a placeholder,
-// what fails a failed slot; both give no lease.
-func (l *Leases) open(ctx context.Context, bag *diag.Bag, e *program.Declaration, f *frame.Frame, key addr.Key, face frame.Face, inst addr.Instance) *lease.Lease {
-	good := false
+// what fails a failed slot; both give no lease. It reports false if the slot is failed.
+func (l *Leases) open(ctx context.Context, bag *diag.Bag, e *program.Declaration, f *frame.Frame, key addr.Key, face frame.Face, inst addr.Instance) (held *lease.Lease, good bool) {
 	defer func() {
 		if !good { // nor if anything else kept it from being open
 			f.Fail(e.ID, key, face)
@@ -193,14 +222,11 @@ func (l *Leases) open(ctx context.Context, bag *diag.Bag, e *program.Declaration
 	opener := l.o.Opener(bag)
 	v, held, ok := l.tryOpen(ctx, bag, opener, e, f, key, face, inst)
 	if !ok {
-		return held
+		return held, false
 	}
-	good = true
 	f.Put(e.ID, key, face, v)
-	if held != nil && !opener.Post(e, f, key, inst, func() mark.Value { return v }) {
-		f.Fail(e.ID, key, face)
-	}
-	return held
+	good = held == nil || opener.Post(e, f, key, inst, func() mark.Value { return v })
+	return held, good
 }
 
 func (l *Leases) tryOpen(ctx context.Context, bag *diag.Bag, opener Opener, e *program.Declaration, f *frame.Frame, key addr.Key, face frame.Face, inst addr.Instance) (mark.Value, *lease.Lease, bool) {

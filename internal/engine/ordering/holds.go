@@ -149,8 +149,26 @@ func (o *Ordering) ownHolds(at Place) []int32 {
 	return out
 }
 
-// acting are the holds that objects work through in this walk, or what they are made from.
-func (o *Ordering) acting() map[int32]bool {
+// findInChecks finds the holds that nothing but check blocks uses in this walk.
+func (o *Ordering) findInChecks() {
+	others := o.acting(func(i int) bool { return !o.inCheck(i) })
+	for h := range o.Holds {
+		o.Holds[h].InChecks = !others[int32(h)]
+	}
+}
+
+// inCheck reports whether an object stands for a check block, or for something in one.
+func (o *Ordering) inCheck(i int) bool {
+	if t, ok := o.Tests[int32(i)]; ok {
+		d := o.source.Program.Decls()[t.Decl]
+		return d.Kind == program.Check || d.Kind == program.Resource && d.Res.Check != ""
+	}
+	d, ok := o.source.Program.Resource(o.Objects[i].Resource())
+	return ok && d.Res.Check != ""
+}
+
+// acting are the holds that some objects work through in this walk, or what they are made from.
+func (o *Ordering) acting(which func(i int) bool) map[int32]bool {
 	out := map[int32]bool{}
 	var add func(list []int32)
 	add = func(list []int32) {
@@ -163,6 +181,9 @@ func (o *Ordering) acting() map[int32]bool {
 	}
 	for i := range o.Input.Objects {
 		x := &o.Input.Objects[i]
+		if !which(i) {
+			continue
+		}
 		if x.Up {
 			add(x.UpHolds)
 		}

@@ -24,10 +24,16 @@ func New(s Source) *Ordering {
 	o.addGroups()
 	o.addObjects()
 	o.addTests()
+	o.findInChecks()
 	o.addDeclared()
 	o.addRecorded()
 	o.Input.Name = o.name
 	return o
+}
+
+// Name is the address that a step works on.
+func (o *Ordering) Name(s plan.Step) string {
+	return o.name(s.Kind == plan.HoldUp || s.Kind == plan.HoldDown, s.Index)
 }
 
 func (o *Ordering) name(hold bool, i int32) string {
@@ -117,7 +123,7 @@ func (o *Ordering) addTest(d *program.Declaration, planned map[string]bool) {
 // addTests makes the objects that stand for conditions: work that changes nothing.
 func (o *Ordering) addTests() {
 	o.addTestObjects(o.testGroups, func(at Place) []int32 { return o.leasesFor(at.Decl, at.At, addr.NoKey, nil) })
-	acting := o.acting()
+	acting := o.acting(func(int) bool { return true })
 	o.addTestObjects(o.ownGroups, func(at Place) []int32 {
 		return slices.DeleteFunc(o.ownHolds(at), func(h int32) bool { return acting[h] })
 	})

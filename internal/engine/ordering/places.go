@@ -69,6 +69,8 @@ type Hold struct {
 	At    addr.ModuleInstance
 	One   bool     // only the instance with the key Key
 	Key   addr.Key // see One
+
+	InChecks bool // only check blocks use it: what keeps it from being up is a warning
 }
 
 // Keys are the instances of an ephemeral resource that belong to the hold; nil: all.

@@ -2,6 +2,7 @@ package planning
 
 import (
 	"context"
+	"strings"
 	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -83,6 +84,8 @@ func (b *lookBack) readBefore(ctx context.Context, d *program.Declaration, f *fr
 	bag := &diag.Bag{}
 	if b.p.req.Mode == plan.Destroy && stored == nil {
 		bag = b.p.run.Bag
+	} else if b.p.req.Mode == plan.Destroy {
+		defer func() { b.warnStored(o, bag) }()
 	}
 	config, out := f.Config(d.ID, key, frame.Before, bag)
 	if out != frame.OK || !config.Raw.IsWhollyKnown() {
@@ -114,6 +117,17 @@ func (b *lookBack) readBefore(ctx context.Context, d *program.Declaration, f *fr
 	}
 	f.Put(d.ID, key, frame.Before, v)
 	b.handOn(o, entry)
+}
+
+// warnStored warns of data that could not be read, and of which the stored result is used.
+func (b *lookBack) warnStored(o addr.Object, said *diag.Bag) {
+	for _, d := range said.List() {
+		if d.Severity == diag.Error {
+			d.Severity = diag.Warning
+			d.Detail = strings.TrimSpace(d.Detail + "\n\nThe result in the state is used for " + o.String() + ", because everything is to be destroyed.")
+			b.p.run.Bag.Add(d)
+		}
+	}
 }
 
 // handOn gives the apply walk the value of an object on the before face.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/engine/run"
 	"github.com/lethe-iac/lethe/internal/event"
@@ -39,7 +40,7 @@ func (p *planner) readAll(_ context.Context, f *walk.Fan, d *program.Declaration
 			ok = x.read(ctx)
 		})
 		p.run.Unread(d, jobs[i].frame.Addr(), said)
-		return ok
+		return ok || p.run.Bag.HasAsides() // a warning says why
 	})
 	return whole
 }
@@ -81,6 +82,7 @@ func (x *instance) read(ctx context.Context) bool {
 	if !ok {
 		x.p.outcomes.fail(x.d.ID)
 		x.f.Fail(x.d.ID, x.key, frame.After)
+		x.tryAgain()
 		return false
 	}
 	x.f.Put(x.d.ID, x.key, frame.After, v)
@@ -106,7 +108,7 @@ func (x *instance) readOrDefer(ctx context.Context) (mark.Value, bool) {
 	}
 	if why := x.pending(config, u, unsure); why != plan.NoReason {
 		x.p.outcomes.noteDeferred(x.d.ID, x.inst, why)
-		return x.deferRead(t, u, why, placeholder(t, config)), true
+		return x.deferRead(u, why, placeholder(t, config)), true
 	}
 	if stored, entry, ok := x.p.useStored(x.d, t, config, x.inst); ok {
 		if entry != x.p.prior.Get(x.inst.Current()) {
@@ -127,19 +129,34 @@ func (x *instance) readOrDefer(ctx context.Context) (mark.Value, bool) {
 		if !ok {
 			after = placeholder(t, config)
 		}
-		x.deferRead(t, u, plan.ReadCheckNested, after)
+		x.deferRead(u, plan.ReadCheckNested, after)
 	}
 	return v, ok
 }
 
+// tryAgain plans the reading of data in a check block that could not be asked for. The apply looks at the check anew, and
+// needs the data for that.
+func (x *instance) tryAgain() {
+	if x.d.Res.Check == "" || x.deferred {
+		return
+	}
+	key, out := x.f.ProviderKey(x.d.ID, x.key, frame.After, &diag.Bag{})
+	if out != frame.OK {
+		key = addr.NoKey
+	}
+	s := x.p.run.Program.Schema(x.d.ID)
+	x.deferRead(declared.UseOf(x.p.run.Program, x.d, key), plan.ReadCheckNested, mark.Plain(s.Placeholder(s.Empty())))
+}
+
 // deferRead plans the reading for apply, of what it is expected to give.
-func (x *instance) deferRead(t *object.Tools, u declared.Use, why plan.Reason, after mark.Value) mark.Value {
+func (x *instance) deferRead(u declared.Use, why plan.Reason, after mark.Value) mark.Value {
+	x.deferred = true
 	if x.run.Looks {
 		return after // there will be no reading
 	}
 	c := &plan.Change{
 		Object: x.inst.Current(), Was: x.p.moved.Origin(x.inst.Current()), Action: plan.Read, Why: why,
-		Before: mark.Plain(t.Type.Null()), After: after, Provider: u.Instance,
+		Before: mark.Plain(x.p.run.Program.Schema(x.d.ID).Null()), After: after, Provider: u.Instance,
 		Entry: x.p.prior.Get(x.inst.Current()), Recorded: x.p.recordedOf(x.d.ID),
 	}
 	x.p.decisions.record(c)

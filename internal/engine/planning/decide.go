@@ -56,7 +56,8 @@ func (p *planner) keepAll(d *program.Declaration) {
 	whole := status == frame.Known
 	var all []addr.Instance
 	for _, f := range frames {
-		declares := f.Keys(d.ID, frame.After, &diag.Bag{})
+		var declares frame.Keys
+		p.evaluate(func(bag *diag.Bag) { declares = f.Keys(d.ID, frame.After, bag) })
 		var wanted []addr.Key // of which conditions are looked at
 		if declared.HasResourceConditions(d) || p.moved.Leaving[d.ID] != nil {
 			wanted, whole = declares.List, whole && declares.Status == frame.Known

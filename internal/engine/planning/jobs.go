@@ -104,9 +104,11 @@ type instance struct {
 	f    *frame.Frame
 	key  addr.Key
 	inst addr.Instance
+
+	deferred bool // its reading is planned
 }
 
 // instance is the instance with the key of a declaration in a frame.
 func (p *planner) instance(d *program.Declaration, f *frame.Frame, key addr.Key) *instance {
-	return &instance{p, p.run, d, f, key, d.Resource.In(f.Addr()).Instance(key)}
+	return &instance{p: p, run: p.run, d: d, f: f, key: key, inst: d.Resource.In(f.Addr()).Instance(key)}
 }

@@ -73,7 +73,7 @@ func (p *planner) opensItself(e *program.Declaration) bool {
 
 // opens is the node that opens leases that open themselves, if no receiver has.
 func (l *leaseNodes) opens(e *program.Declaration) walk.Node {
-	n := l.p.node(func(ctx context.Context, _ *walk.Fan) bool {
+	n := l.p.node(e.String(), func(ctx context.Context, _ *walk.Fan) bool {
 		return l.p.testAll(ctx, e)
 	})
 	l.p.graph.Waits(n, l.p.decide[e.ID])
@@ -82,10 +82,10 @@ func (l *leaseNodes) opens(e *program.Declaration) walk.Node {
 
 // node adds a node that ends something, however what it comes after has ended.
 func (l *leaseNodes) node(end func()) walk.Node {
-	l.p.visits = append(l.p.visits, func(context.Context, *walk.Fan) bool {
+	l.p.visits, l.p.names = append(l.p.visits, func(context.Context, *walk.Fan) bool {
 		end()
 		return true
-	})
+	}), append(l.p.names, "")
 	return l.p.graph.Add(walk.Options{Closer: true})
 }
 

@@ -75,7 +75,7 @@ func (p *planner) addGhosts() {
 
 func (p *planner) addGhost(res addr.Resource) {
 	objects := p.stored(res)
-	decide := p.node(func(_ context.Context, f *walk.Fan) bool {
+	decide := p.node(res.String(), func(_ context.Context, f *walk.Fan) bool {
 		if p.req.Mode == plan.RefreshOnly {
 			return true // nothing is decided
 		}

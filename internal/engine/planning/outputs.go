@@ -62,15 +62,13 @@ func (x *rootOutputs) change(name string, o *config.Output) *plan.OutputChange {
 	if !ok || x.p.sel.Skips(d.ID) || x.p.req.Mode == plan.Destroy {
 		return nil
 	}
-	bag := x.p.run.Bag
-	if x.p.req.Mode == plan.RefreshOnly {
-		bag = &diag.Bag{} // what is declared need not be there yet
-	}
-	v, outcome := x.p.run.Frame.Named(program.Output, name, frame.After, bag)
+	v, outcome := mark.Value{}, frame.OK
+	x.p.evaluate(func(bag *diag.Bag) { v, outcome = x.p.run.Frame.Named(program.Output, name, frame.After, bag) })
 	switch {
 	case x.p.req.Mode == plan.RefreshOnly && (outcome != frame.OK || !v.Raw.IsWhollyKnown()):
 		return nil // nothing that could make it known will be done
 	case outcome != frame.OK:
+		x.p.failed = append(x.p.failed, d.String())
 		return nil
 	}
 	c := &plan.OutputChange{Name: name, Before: null, After: v, Sensitive: o.Sensitive, Deprecated: o.Deprecated, Action: plan.Create}

@@ -2,9 +2,11 @@ package planning
 
 import (
 	"context"
+	"strings"
 	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/leases"
 	"github.com/lethe-iac/lethe/internal/engine/moving"
 	"github.com/lethe-iac/lethe/internal/engine/run"
@@ -83,10 +85,12 @@ type planner struct {
 
 	graph  walk.Graph
 	visits []visit
+	names  []string                     // of the nodes, for messages
 	decide []walk.Node                  // by declaration
 	users  map[program.Decl][]walk.Node // by provider configuration: nodes that work through it
 	back   *lookBack
 
+	failed     []string // addresses of what failed
 	outcomes   *outcomes
 	decisions  decisions
 	leaseUsers *leases.Users
@@ -119,9 +123,9 @@ type reading struct {
 	value  mark.Value
 }
 
-// node adds a node with work, or a gate.
-func (p *planner) node(v visit) walk.Node {
-	p.visits = append(p.visits, v)
+// node adds a node with work, or a gate. name is the address that it works on.
+func (p *planner) node(name string, v visit) walk.Node {
+	p.visits, p.names = append(p.visits, v), append(p.names, name)
 	if v == nil {
 		return p.graph.Gate(walk.Options{})
 	}
@@ -186,6 +190,23 @@ func (p *planner) refreshed(o addr.Object) (object.Current, bool) {
 func (p *planner) unseen(o addr.Object) bool {
 	_, seen := p.refreshed(o)
 	return !seen && p.prior.Get(o) != nil
+}
+
+// evaluate runs f with the bag for what f reports. If nothing is decided, what is declared need not be there yet, so only
+// failures of providers are reported.
+func (p *planner) evaluate(f func(*diag.Bag)) {
+	if p.req.Mode != plan.RefreshOnly {
+		f(p.run.Bag)
+		return
+	}
+	var bag diag.Bag
+	f(&bag)
+	shared := p.run.Sessions.Failures()
+	for _, d := range bag.List() {
+		if d.Foreign || shared.Has(d) || d.Call != nil && strings.HasPrefix(d.Call.Function, "provider::") {
+			p.run.Bag.Add(d)
+		}
+	}
 }
 
 // placeholder is the value of an instance that nothing is known about.

@@ -136,9 +136,9 @@ func (p *planner) build() {
 func (p *planner) add(d *program.Declaration) walk.Node {
 	work := p.work(d)
 	if work == nil {
-		return p.node(nil)
+		return p.node("", nil)
 	}
-	return p.node(func(ctx context.Context, f *walk.Fan) bool {
+	return p.node(d.String(), func(ctx context.Context, f *walk.Fan) bool {
 		defer p.run.Frame.Past(d.ID)
 		return work(ctx, f)
 	})
@@ -166,12 +166,17 @@ func (p *planner) work(d *program.Declaration) visit {
 
 // walk runs the graph.
 func (p *planner) walk(ctx context.Context) {
-	p.run.WalkGraph(ctx, &p.graph, walk.RunOptions{
+	result := p.run.WalkGraph(ctx, &p.graph, walk.RunOptions{
 		Workers: maxJobs(p.run.Settings, p.run.Receivers),
 		Visit: func(ctx context.Context, n walk.Node, f *walk.Fan) bool {
 			return p.visits[n](ctx, f)
 		},
 	})
+	for i, name := range p.names {
+		if result.Of(walk.Node(i)) == walk.Failed {
+			p.failed = append(p.failed, name)
+		}
+	}
 }
 
 // result collects what was decided.
@@ -199,6 +204,7 @@ func (p *planner) result() *plan.Plan {
 	out.Relevant = relevant(p.run, out)
 	out.Checks = p.run.AllResults(!p.sel.Active)
 	out.Functions = p.run.Results.Digests() // of what outputs call, too
+	p.run.Account(p.failed...)
 	out.Errored = p.run.Bag.HasErrors() || p.run.Cut.Load()
 	out.Complete = !p.sel.Active && !out.Errored
 	out.Leases = ordering.PreviewLeases(p.run.Program, p.run.Receivers, p.req.Options, out)

@@ -25,7 +25,7 @@ func (p *planner) addRefresh(res addr.Resource, decide walk.Node, through ...pro
 	if len(objects) == 0 {
 		return
 	}
-	n := p.node(func(_ context.Context, f *walk.Fan) bool {
+	n := p.node(res.String(), func(_ context.Context, f *walk.Fan) bool {
 		f.Jobs(len(objects), func(ctx context.Context, i int) bool {
 			return (&storedObject{p, objects[i], p.prior.Get(objects[i])}).look(ctx)
 		})

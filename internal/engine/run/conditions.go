@@ -26,19 +26,21 @@ func (r *Run) Test(ctx context.Context, d *program.Declaration, f *frame.Frame) 
 		r.Leases.ReceiveFrom(ctx, r.Bag, d, f, r.Receivers.Face(d.ID, frame.After), r.Receivers.OwnKeys(d))
 		return true // what comes of it is in the slot
 	case program.Variable:
-		return r.conditions(ctx, d, f, program.Validation)
+		r.Receive(ctx, d.ID, f.Addr(), addr.NoKey)
+		return r.conditions(d, f, program.Validation)
 	case program.Output:
-		return r.judge(func(r *Run) bool { return r.conditions(ctx, d, f, program.OutputPre) })
+		r.Receive(ctx, d.ID, f.Addr(), addr.NoKey) // outside of judge: a lease that fails is no matter of the condition alone
+		return r.judge(func(r *Run) bool { return r.conditions(d, f, program.OutputPre) })
 	}
 	r.Scoped(func(r *Run) {
-		r.conditions(ctx, d, f, program.Assert)
+		r.Receive(ctx, d.ID, f.Addr(), addr.NoKey)
+		r.conditions(d, f, program.Assert)
 		r.Bag.Blame("")
 	})
 	return true
 }
 
-func (r *Run) conditions(ctx context.Context, d *program.Declaration, f *frame.Frame, when program.When) bool {
-	r.Receive(ctx, d.ID, f.Addr(), addr.NoKey)
+func (r *Run) conditions(d *program.Declaration, f *frame.Frame, when program.When) bool {
 	results := f.Conditions(d.ID, addr.NoKey, when, nil, r.Bag)
 	r.Checks.report(d, declared.ConditionsAddr(d, f.Addr()), results)
 	return holds(results)

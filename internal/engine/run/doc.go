@@ -10,8 +10,10 @@
 //   - Leases (package leases), opened for a declaration by Receive;
 //   - TypeOf, ToolsAfter, ToolsOn, Tools: what package object needs to work on one object;
 //   - Pre, Post, Test and CheckValues: conditions, and values that nothing needs; their results are in Checks;
+//   - Account: at the end of a walk it makes sure that each failure was reported (ADR 41);
 //   - the guard: what ephemeral variables and functions give is registered as secret when it passes.
 //
 // Diagnostics go to the Bag of the Run. What stands in a check block is done by Scoped with a copy that has a
-// bag of its own, whose errors are warnings. All other parts of a Run are shared by its copies.
+// bag of its own, whose errors are warnings. All other parts of a Run are shared by its copies; what is shared, such
+// as a session, reports to each part that needs it.
 package run

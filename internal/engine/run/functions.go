@@ -57,9 +57,10 @@ func (c *caller) Configured(config program.Decl, p addr.Provider) (map[string]*p
 	s.asking.Do(func() {
 		var ds provider.Diags
 		s.functions, ds = s.Provider.ConfiguredFunctions(c.ctx)
-		c.run.Bag.Add(ds...)
 		if ds.HasErrors() {
-			s.failed = frame.ErrReported
+			s.failed = &frame.Unavailable{Said: diag.Shared(ds)}
+		} else {
+			c.run.Bag.Add(ds...)
 		}
 	})
 	return s.functions, s.failed == nil, s.failed
@@ -69,7 +70,7 @@ func (c *caller) Configured(config program.Decl, p addr.Provider) (map[string]*p
 func (c *caller) Call(config program.Decl, p addr.Provider, name string, args []cty.Value) (cty.Value, error) {
 	f, told := c.function(p, name)
 	if !told {
-		return cty.DynamicVal, frame.ErrReported
+		return cty.DynamicVal, &frame.Unavailable{}
 	}
 	own := f == nil // only the configured provider has it
 	if own {
@@ -142,11 +143,13 @@ func (c *caller) configured(config program.Decl) (*Session, error) {
 		return nil, nil
 	}
 	u := declared.Use{Decl: config, Declared: true, Instance: addr.ProviderInstance{ProviderConfig: c.run.Program.Decls()[config].Provider}}
-	s, ok := c.run.Sessions.Get(c.ctx, c.run.Bag, u, frame.After)
-	switch {
-	case !ok:
-		return nil, frame.ErrReported
-	case s.Unknown:
+	var bag diag.Bag
+	s, ok := c.run.Sessions.Get(c.ctx, &bag, u, frame.After)
+	if !ok {
+		return nil, &frame.Unavailable{Said: bag.List()}
+	}
+	c.run.Bag.Take(&bag) // warnings
+	if s.Unknown {
 		return nil, nil
 	}
 	return s, nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/provider"
@@ -22,9 +23,10 @@ type Session struct {
 	opened   bool
 	ok       bool
 	Provider provider.Provider
-	shared   bool   // another session's process
-	warned   bool   // it was said that nothing is refreshed through it
-	end      func() // ends the process, which was configured with leases; nil: any time will do
+	shared   bool        // another session's process
+	warned   bool        // it was said that nothing is refreshed through it
+	end      func()      // ends the process, which was configured with leases; nil: any time will do
+	said     diag.Shared // what opening it reported, for every caller
 
 	Astray atomic.Bool // what is to be ended through it is not there
 

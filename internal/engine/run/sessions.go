@@ -37,6 +37,8 @@ type Sessions struct {
 	mu    sync.Mutex
 	open  map[sessionKey]*Session
 	again map[provider.Provider]*substitute // of processes that have crashed
+
+	failures diag.Shared // why sessions could not be opened
 }
 
 // substitute is a process in the place of one that has crashed.
@@ -55,8 +57,8 @@ func (ss *Sessions) key(u declared.Use, face frame.Face) sessionKey {
 	return sessionKey{u.Instance, face}
 }
 
-// Get gives the configured provider that an object works through, starting it if need be. It
-// reports false where that failed; the first caller got the diagnostics.
+// Get returns the configured provider that an object works through. It starts the provider if it is not running.
+// It reports false if that failed; every caller gets the reasons in its own bag.
 func (ss *Sessions) Get(ctx context.Context, bag *diag.Bag, u declared.Use, face frame.Face) (*Session, bool) {
 	return ss.GetIf(ctx, bag, u, face, false)
 }
@@ -66,13 +68,14 @@ func (ss *Sessions) GetIf(ctx context.Context, bag *diag.Bag, u declared.Use, fa
 	s := ss.slot(ss.key(u, face))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ss.settleIn(ctx, bag, s, u, face)
+	defer s.said.Replay(bag)
+	ss.settleIn(ctx, s, u, face)
 	if known && s.well && s.Unknown {
 		return s, true
 	}
 	if !s.opened {
 		s.opened = true
-		s.ok = s.well && ss.begin(ctx, bag, s, u, face)
+		s.ok = s.well && ss.collect(s, u, face, func(bag *diag.Bag) bool { return ss.begin(ctx, bag, s, u, face) })
 	}
 	return s, s.ok
 }
@@ -82,15 +85,43 @@ func (ss *Sessions) Settle(ctx context.Context, bag *diag.Bag, u declared.Use, f
 	s := ss.slot(ss.key(u, face))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ss.settleIn(ctx, bag, s, u, face)
+	defer s.said.Replay(bag)
+	ss.settleIn(ctx, s, u, face)
 	return s, s.well
 }
 
-func (ss *Sessions) settleIn(ctx context.Context, bag *diag.Bag, s *Session, u declared.Use, face frame.Face) {
+func (ss *Sessions) settleIn(ctx context.Context, s *Session, u declared.Use, face frame.Face) {
 	if !s.settled {
-		s.well = ss.evaluate(ctx, bag, s, u, face)
+		s.well = ss.collect(s, u, face, func(bag *diag.Bag) bool { return ss.evaluate(ctx, bag, s, u, face) })
 		s.settled = true
 	}
+}
+
+// collect does a part of opening a session, and keeps what it reports for all callers. A session on the before face
+// need not open: the provider as it will be does its work then.
+func (ss *Sessions) collect(s *Session, u declared.Use, face frame.Face, part func(*diag.Bag) bool) bool {
+	var bag diag.Bag
+	ok := part(&bag)
+	said := bag.List()
+	s.said = append(s.said, said...)
+	if !ok && !ss.past(u, face) {
+		ss.mu.Lock()
+		defer ss.mu.Unlock()
+		ss.failures = append(ss.failures, said...)
+	}
+	return ok
+}
+
+// Failures lists why sessions could not be opened.
+func (ss *Sessions) Failures() diag.Shared {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	return slices.Clone(ss.failures)
+}
+
+// past reports whether a session has the settings that a provider had before, and that it may not have any more.
+func (ss *Sessions) past(u declared.Use, face frame.Face) bool {
+	return u.Declared && face == frame.Before && !ss.destroys && !ss.receivers.Steady(u.Decl)
 }
 
 // GetDown gives the session through which what is there is ended: as the provider was configured
@@ -144,7 +175,7 @@ func (ss *Sessions) evaluate(ctx context.Context, bag *diag.Bag, s *Session, u d
 // evaluateDeclared evaluates a provider block. What it says is wrong today need not have been there
 // before: then it cannot be known how the provider was configured.
 func (ss *Sessions) evaluateDeclared(ctx context.Context, bag *diag.Bag, s *Session, u declared.Use, face frame.Face) bool {
-	past := face == frame.Before && !ss.destroys && !ss.receivers.Steady(u.Decl)
+	past := ss.past(u, face)
 	if past {
 		bag = &diag.Bag{}
 	}

@@ -92,9 +92,13 @@ func (r *validator) instance(ctx context.Context, d *program.Declaration, f *fra
 	inst := d.Resource.In(f.Addr()).Instance(k)
 	p := declared.UseOf(r.run.Program, d, addr.NoKey).Instance.Provider
 	typ := r.run.TypeOf(ctx, p, d.Resource, inst)
+	if typ == nil {
+		return
+	}
 	idle, err := r.run.Settings.Pool.Idle(ctx, p)
-	if err != nil || typ == nil {
-		return // said when the schema was asked for
+	if err != nil {
+		r.run.Bag.Add(provider.Fault(p, err))
+		return
 	}
 	about := d.Resource.In(f.Addr()).Instance(addr.NoKey)
 	t := &object.Tools{Object: about.Current(), Provider: idle, Type: typ, Walk: r.run.Objects, Bag: r.run.Bag,
@@ -110,6 +114,7 @@ func (r *validator) settings(ctx context.Context, d *program.Declaration, f *fra
 	}
 	idle, err := r.run.Settings.Pool.Idle(ctx, d.Provider.Provider)
 	if err != nil {
+		r.run.Bag.Add(provider.Fault(d.Provider.Provider, err))
 		return
 	}
 	wire, err := r.run.Program.Schema(d.ID).Encode(settings.Raw)

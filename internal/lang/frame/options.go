@@ -1,7 +1,6 @@
 package frame
 
 import (
-	"errors"
 	"path/filepath"
 	"time"
 
@@ -121,25 +120,29 @@ type Run interface {
 // Functions are the functions of providers.
 type Functions interface {
 	// Call runs a function. config is the provider configuration that is meant, if the name says
-	// one or the module has a default one. The error is a diag.Diagnostic where no answer came.
+	// one or the module has a default one. The error is a diag.Diagnostic if no answer came, and an
+	// *Unavailable if there is no process to ask.
 	Call(config program.Decl, p addr.Provider, fn string, args []cty.Value) (cty.Value, error)
 	// Function gives a function's signature, nil if the provider's schema has no such function.
 	Function(p addr.Provider, fn string) *provider.Function
 	// Configured gives the functions of a configured provider, which may be more than its schema
-	// has. They are not known while its settings are not. The error is ErrReported.
+	// has. They are not known while its settings are not. The error is an *Unavailable.
 	Configured(config program.Decl, p addr.Provider) (fs map[string]*provider.Function, known bool, err error)
 }
 
-// ErrReported is the error of Functions where a provider could not be configured, or asked, and that is
-// in the bag.
-var ErrReported = errors.New("the provider cannot be asked")
+// Unavailable is the error of Functions if a provider could not be started, configured or asked.
+type Unavailable struct {
+	Said diag.Shared // why, for every evaluation that needs the provider
+}
+
+func (*Unavailable) Error() string { return "the provider cannot be asked" }
 
 // NoRun is a run that knows no functions and takes no notice.
 type NoRun struct{}
 
 // Call is never called, since there is no function.
 func (NoRun) Call(program.Decl, addr.Provider, string, []cty.Value) (cty.Value, error) {
-	return cty.DynamicVal, ErrReported
+	return cty.DynamicVal, &Unavailable{}
 }
 
 // Function finds none.

@@ -38,7 +38,7 @@ func (s *scope) signature(e *expr.ProviderCall) (*provider.Function, hcl.Diagnos
 	all, known, err := caller.Configured(s.configOf(e), e.Provider)
 	switch sig := all[e.Name]; {
 	case err != nil:
-		s.Failed = true
+		s.Failed = !s.unavailable(err) || s.Failed
 		return anything, nil
 	case !known:
 		return anything, nil
@@ -89,30 +89,57 @@ func (s *scope) invoke(e *expr.ProviderCall, sig *provider.Function, args []cty.
 	name := "provider::" + e.Provider.String() + "::" + e.Name
 	s.f.w.o.Run.Handed(name, args)
 	out, err := s.f.w.o.Run.Call(s.configOf(e), e.Provider, e.Name, plain)
-	if err == ErrReported {
-		s.Failed = true
+	if s.unavailable(err) {
 		return expr.Raise(cty.UnknownVal(sig.Return), args...), nil
 	}
 	var silent diag.Diagnostic
 	if errors.As(err, &silent) { // no matter of this call alone: try and can do not make up for it
-		s.Error(unanswered(silent, args).At(e.NameRange))
+		d := unanswered(silent, args).At(e.NameRange)
+		d.Call = calling(e.FunctionCallExpr.Name, sig)
+		s.Error(d)
 		return expr.Raise(cty.UnknownVal(sig.Return), args...), nil
 	}
 	if err != nil {
 		return cty.NilVal, callError(err, args)
 	}
 	out = expr.Raise(out, args...)
-	if out.IsWhollyKnown() {
-		if err := s.f.w.o.Run.Observe(name, args, out); err != nil {
-			return cty.NilVal, err
-		}
+	if err := s.f.w.o.Run.Observe(name, args, out); err != nil {
+		return cty.NilVal, err
 	}
 	return out, nil
+}
+
+// unavailable reports whether an error says that there is no process to ask, and if so fails the evaluation with the
+// reasons.
+func (s *scope) unavailable(err error) bool {
+	var u *Unavailable
+	if !errors.As(err, &u) {
+		return false
+	}
+	s.Failed = true
+	u.Said.Replay(s.Bag)
+	return true
 }
 
 // configOf is the configuration that a call means, noDecl if there is none.
 func (s *scope) configOf(e *expr.ProviderCall) program.Decl {
 	return s.f.w.p.Existing(s.f.n, e.Provider, e.Alias)
+}
+
+// calling describes a call for messages.
+func calling(name string, sig *provider.Function) *diag.Call {
+	param := func(p *provider.Param) diag.Param {
+		return diag.Param{Name: p.Name, Type: p.Type, Nullable: p.AllowNull}
+	}
+	out := &diag.Call{Function: name, Returns: sig.Return}
+	for i := range sig.Params {
+		out.Params = append(out.Params, param(&sig.Params[i]))
+	}
+	if sig.Variadic != nil {
+		p := param(sig.Variadic)
+		out.Variadic = &p
+	}
+	return out
 }
 
 // unanswered does not show what a provider said last if an argument is not to be shown.
