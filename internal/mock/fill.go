@@ -32,8 +32,9 @@ func (f *filler) block(b *schema.Block, v, config, given cty.Value, path cty.Pat
 	f.deep++
 	defer func() { f.deep-- }()
 	for _, n := range b.Blocks {
+		inner := f.object(part(given, n.Name), path.GetAttr(n.Name))
 		out[n.Name] = each(v.GetAttr(n.Name), path.GetAttr(n.Name), func(v cty.Value, path cty.Path) cty.Value {
-			return f.block(n.Block, v, v, part(given, n.Name), path)
+			return f.block(n.Block, v, v, inner, path)
 		})
 	}
 	return cty.ObjectVal(out)
@@ -51,8 +52,9 @@ func (f *filler) attr(a *schema.Attr, v, config, given cty.Value, path cty.Path)
 		inside := &schema.Block{Attrs: a.Object.Attrs}
 		f.deep++
 		defer func() { f.deep-- }()
+		inner := f.object(given, path)
 		return each(v, path, func(v cty.Value, path cty.Path) cty.Value {
-			return f.block(inside, v, v, given, path)
+			return f.block(inside, v, v, inner, path)
 		})
 	}
 	return v
@@ -163,6 +165,16 @@ func (f *filler) word(path cty.Path) string {
 		b.WriteByte(letters[int(c)%len(letters)])
 	}
 	return b.String()
+}
+
+// object returns the values given for a block or a nested attribute. They must be an object, also if there can be several
+// blocks: its values are used in each of them.
+func (f *filler) object(given cty.Value, path cty.Path) cty.Value {
+	if given == cty.NilVal || given.Type().IsObjectType() {
+		return given
+	}
+	f.err = fmt.Errorf("%s: an object is required, such as { name = value }, and not a %s", mark.PathString(path), given.Type().FriendlyName())
+	return cty.NilVal
 }
 
 // part is an attribute of an object, NilVal where it is not there.

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,7 +33,8 @@ type node struct {
 	quoted            bool              // nDict: a map; its unchanged parts are called elements
 	nested            bool              // nDict, nSeq: from a nested attribute of the schema
 	context           bool              // nSeq: unchanged neighbours of changes are shown
-	sensitivityChange sensitivityChange // nSecret: what happens to its being sensitive
+	sensitivityChange sensitivityChange // nSecret: whether the value becomes sensitive, or is no longer sensitive
+	sameValue         bool              // nSecret: only the sensitivity changes
 	groups            []group           // nDict that is a block: the blocks in it
 	notes             []string          // of such a block: remarks below its attributes
 	label             string            // of a block in a map, quoted
@@ -154,23 +156,42 @@ func change(b, a *docValue) act {
 	return edit
 }
 
+// secret compares two values of which at least one is sensitive.
 func (d *differ) secret(b, a *docValue) *node {
 	n := &node{kind: nSecret, act: change(b, a)}
-	if n.act != same || b == nil || a == nil || b.secret == a.secret {
+	if b == nil || a == nil || b.secret == a.secret {
 		return n
 	}
-	n.act, n.sensitivityChange = edit, opening
+	n.sensitivityChange = opening
 	if a.secret {
 		n.sensitivityChange = closing
 	}
+	n.sameValue = n.act == same
+	n.act = edit
 	return n
 }
 
+// unknown compares a value with an unknown one. If the schema names the attributes of a single object, each of them
+// becomes unknown; any other value is replaced as a whole.
 func (d *differ) unknown(f *schemaForm, b *docValue) *node {
-	if b == nil {
+	switch {
+	case b == nil:
 		return &node{kind: nUnknown, act: add}
+	case f != nil && f.kind == fObject && f.nested && b.isDict():
+		return &node{kind: nUnknown, act: edit, was: d.unknownParts(f, b)}
 	}
 	return &node{kind: nUnknown, act: edit, was: d.value(f, b, nil, nil, all)}
+}
+
+func (d *differ) unknownParts(f *schemaForm, b *docValue) *node {
+	n := &node{kind: nDict, act: edit, nested: true}
+	for _, name := range slices.Sorted(maps.Keys(f.parts)) {
+		if in := f.parts[name]; !in.writes() {
+			n.names = append(n.names, attrName(name))
+			n.kids = append(n.kids, d.compare(in, b.get(name), &docValue{kind: vUnknown, secret: in.hides()}, nil, all))
+		}
+	}
+	return n
 }
 
 func (d *differ) turn(f *schemaForm, b, a *docValue) *node {

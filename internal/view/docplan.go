@@ -185,7 +185,7 @@ func (x *objects) plannedValues(p *plan.Plan, changes []*plan.Change) plannedVal
 	}
 	return plannedValues{
 		Outputs: jsondoc.EachNamed(outputs, func(o *plan.OutputChange) (string, plannedOutput) {
-			doc := plannedOutput{Sensitive: o.Sensitive}
+			doc := plannedOutput{Sensitive: staysSensitive(p, o)}
 			if v := o.After.Raw; v != cty.NilVal && v.IsWhollyKnown() {
 				doc.Type, doc.Value = jsondoc.Type(v.Type()), jsonValue(v)
 			}
@@ -280,7 +280,7 @@ func actionNames(a plan.Action) []string {
 }
 
 func outputChange(p *plan.Plan, o *plan.OutputChange) outputChangeDocument {
-	secret := o.Sensitive || p.Previous != nil && p.Previous.Outputs[o.Name].Sensitive // until it is applied
+	secret := staysSensitive(p, o)
 	doc := outputChangeDocument{Actions: actionNames(o.Action), Before: jsonValue(o.Before.Raw), BeforeSensitive: secret, AfterSensitive: secret}
 	v := o.After.Raw
 	if v == cty.NilVal || v.IsKnown() {
@@ -290,4 +290,10 @@ func outputChange(p *plan.Plan, o *plan.OutputChange) outputChangeDocument {
 		doc.AfterUnknown = flags{v: v, unknown: true}
 	}
 	return doc
+}
+
+// staysSensitive reports whether an output is sensitive before or after the plan. Its values are sensitive until the
+// plan is applied.
+func staysSensitive(p *plan.Plan, o *plan.OutputChange) bool {
+	return o.Sensitive || p.Previous != nil && p.Previous.Outputs[o.Name].Sensitive
 }

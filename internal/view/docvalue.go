@@ -122,12 +122,22 @@ func (t *tree) at(step string) *tree {
 
 func (t *tree) is() bool { return t != nil && t.here }
 
-// below is what lies under a step, where having a path means having all that is inside it.
+// below returns the paths under a step. A path in the set includes everything inside it: if t has a path here, every
+// path under the step is in the result. Paths below the step keep their own entries, so that a block and an attribute
+// of it can both be in the set.
 func (t *tree) below(step string) *tree {
-	if t.is() {
-		return t
+	in := t.at(step)
+	switch {
+	case !t.is():
+		return in
+	case in == nil:
+		return all
+	case in.here:
+		return in
 	}
-	return t.at(step)
+	whole := *in
+	whole.here = true
+	return &whole
 }
 
 // add puts a path into the set. Where a step cannot be named, as in sets, the path ends.

@@ -19,6 +19,11 @@ func escape(s string) string {
 	return escapeRunes(s, func(r rune) bool { return r != '\n' && r != '\t' && isControl(r) })
 }
 
+// hasControl reports whether escape changes a text.
+func hasControl(s string) bool { return escape(s) != s }
+
+func doubleBackslashes(s string) string { return strings.ReplaceAll(s, `\`, `\\`) }
+
 // EscapeLine makes text safe that must stay on one line.
 func EscapeLine(s string) string { return escapeRunes(s, isControl) }
 

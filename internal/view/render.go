@@ -125,7 +125,7 @@ func (r *renderer) element(k *node, h renderOptions) {
 	if k.act == same {
 		h.all = true
 	}
-	r.warnings(h.depth, k.sensitivityChange, false)
+	r.warnings(h.depth, k, false)
 	r.lead(h.depth, k.act)
 	r.value(k, h, ",")
 	r.WriteByte('\n')
@@ -168,7 +168,7 @@ func (r *renderer) attribute(name string, width int, k *node, h renderOptions, t
 	if k.act == same || telling(name) {
 		h.all = true
 	}
-	r.warnings(h.depth, k.sensitivityChange, false)
+	r.warnings(h.depth, k, false)
 	r.lead(h.depth, k.act)
 	r.WriteString(name)
 	r.pad(width - utf8.RuneCountInString(name))
@@ -285,7 +285,7 @@ func (r *renderer) unknownGroup(g group, h renderOptions) {
 
 func (r *renderer) nestedBlock(name string, b *node, h renderOptions) {
 	in := renderOptions{depth: h.depth + 1, suffix: true, all: h.all}
-	r.warnings(in.depth, b.sensitivityChange, true)
+	r.warnings(in.depth, b, true)
 	r.lead(in.depth, b.act)
 	r.WriteString(name)
 	if b.label != "" {

@@ -121,17 +121,19 @@ func (r *renderer) hidden(depth, n int, what string) {
 	r.remark(depth, "# ("+strconv.Itoa(n)+" unchanged "+what+" hidden)")
 }
 
-// warnings stand above what becomes sensitive, or is so no longer.
-func (r *renderer) warnings(depth int, s sensitivityChange, block bool) {
-	if s == steady || r.plain {
+// warnings writes a remark above a value that becomes sensitive or is no longer sensitive.
+func (r *renderer) warnings(depth int, n *node, block bool) {
+	if n.sensitivityChange == steady || r.plain {
 		return
 	}
-	what, end := "attribute value", " The value is unchanged."
+	what, end := "attribute value", ""
 	if block {
-		what, end = "block", ""
+		what = "block"
+	} else if n.sameValue {
+		end = " The value is unchanged."
 	}
 	lines := []string{"this " + what + " will no longer be marked as sensitive", "after applying this change." + end}
-	if s == closing {
+	if n.sensitivityChange == closing {
 		lines = []string{"this " + what + " will be marked as sensitive and will not", "display in UI output after applying this change." + end}
 	}
 	for i, l := range lines {

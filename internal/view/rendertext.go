@@ -8,6 +8,9 @@ import "strings"
 // differs, the lines are shown as they are, and a line break at the very end is said in words.
 func (r *renderer) lines(n *node, h renderOptions, tail string) {
 	b, a, note := n.texts(r.o.scrub)
+	if hasControl(b) || hasControl(a) { // so that an escape and the same characters in the text look different
+		b, a = doubleBackslashes(b), doubleBackslashes(a)
+	}
 	r.WriteString("<<-EOT")
 	r.forced(n)
 	r.WriteByte('\n')

@@ -313,7 +313,7 @@ func (j *JSON) Plan(p *plan.Plan, o PlanOptions) {
 		return
 	}
 	j.outputs(len(p.Outputs), jsondoc.EachNamed(p.Outputs, func(o *plan.OutputChange) (string, streamOutput) {
-		return o.Name, streamOutput{o.Sensitive, strings.ReplaceAll(o.Action.String(), "-", "")}
+		return o.Name, streamOutput{staysSensitive(p, o), strings.ReplaceAll(o.Action.String(), "-", "")}
 	}))
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -68,8 +69,7 @@ func (s *Screen) readLine(f *os.File, shown *term.State) (string, bool) {
 		return s.readHidden(f, shown)
 	}
 	text, err := s.in.ReadString('\n')
-	text = strings.TrimRight(text, "\r\n")
-	return text, err == nil || text != ""
+	return strings.TrimRightFunc(text, unicode.IsSpace), err == nil || text != ""
 }
 
 // readHidden reads one line of a terminal that shows nothing of it, and leaves that as it was. What is typed is taken as

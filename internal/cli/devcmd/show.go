@@ -163,7 +163,11 @@ func showModule(p *project.Project, dir string) int {
 
 func showSnapshot(p *project.Project, s *state.Snapshot) int {
 	schemas := p.Schemas()
-	alone, err := p.Call.Document(func(w io.Writer) error { return view.WriteStateJSON(w, s, schemas, base.Version) })
+	version := base.Version
+	if s != nil && s.Version != "" {
+		version = s.Version
+	}
+	alone, err := p.Call.Document(func(w io.Writer) error { return view.WriteStateJSON(w, s, schemas, version) })
 	if err != nil {
 		p.Bag.Add(diag.Errorf("Failed to marshal state to json", "%s.", err))
 	}

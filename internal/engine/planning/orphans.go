@@ -102,9 +102,6 @@ func (p *planner) ghostReason(o addr.Object) plan.Reason {
 	case p.moved.Origin(o) != o:
 		return plan.DeleteNoMoveTarget
 	}
-	if _, ok := p.run.Program.Lookup(o.Module.Module().Parent(), program.Call, o.Module.Module().Name()); !o.Module.IsRoot() && !ok {
-		return plan.DeleteNoModule
-	}
 	return plan.DeleteNoResource
 }
 
