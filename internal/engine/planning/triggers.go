@@ -46,17 +46,24 @@ func (x *decisions) triggered(t frame.Trigger) bool {
 	return false
 }
 
-// changesAt reports whether a change touches the value at path, or whether that is sensitive; a
-// replacement touches the object as a whole. What is created or goes has no value that could have
-// changed, so that neither triggers anything.
+// changesAt reports whether a change touches the value at path, or whether that value is sensitive. Examples for
+// replace_triggered_by = [x.a.tags["k"]]:
+//   - the key is in neither map, before and after: no change;
+//   - the key is in one of the two maps: a change;
+//   - the map will be known after apply: a change.
+//
+// A replacement without a path touches the whole object. An object that is created or destroyed has no former or no later
+// value, so it triggers nothing.
 func changesAt(c *plan.Change, path cty.Path) bool {
 	if c.Action != plan.Update && !c.Action.Replaces() || len(path) == 0 {
 		return c.Action == plan.Update || c.Action.Replaces()
 	}
 	before, err1 := path.Apply(c.Before.Raw)
 	after, err2 := path.Apply(c.After.Raw)
-	return err1 != nil || err2 != nil || !before.RawEquals(after) ||
-		!slices.Equal(sensitiveAt(c.Before, path), sensitiveAt(c.After, path))
+	if err1 != nil || err2 != nil { // the value is absent
+		return (err1 == nil) != (err2 == nil)
+	}
+	return !before.RawEquals(after) || !slices.Equal(sensitiveAt(c.Before, path), sensitiveAt(c.After, path))
 }
 
 // sensitiveAt names what is sensitive of the value at path.
