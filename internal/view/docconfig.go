@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"io"
 	"iter"
 	"maps"
@@ -258,16 +259,13 @@ func repetitionOf(r config.Repeat) repetition {
 
 func (r configReader) call(c *config.Call, child *config.Node) callConfig {
 	doc := callConfig{
-		Expressions: r.expressions(outline.Free(c.Body)), Versions: constantText(outline.Of(c.Versions)), DependsOn: outline.Names(c.DependsOn),
+		Source: constantText(outline.Of(c.Source)), Expressions: r.expressions(outline.Free(c.Body)), Versions: constantText(outline.Of(c.Versions)), DependsOn: outline.Names(c.DependsOn),
 	}
 	if !r.alone {
 		doc.repetition = repetitionOf(c.Repeat)
 	}
 	if child != nil {
-		doc.Source, doc.Module = child.Source, new(r.module(child))
-	}
-	if doc.Source == "" {
-		doc.Source = constantText(outline.Of(c.Source))
+		doc.Source, doc.Module = cmp.Or(doc.Source, child.Source), new(r.module(child))
 	}
 	return doc
 }

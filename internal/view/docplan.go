@@ -3,6 +3,8 @@ package view
 import (
 	"io"
 	"iter"
+	"reflect"
+	"slices"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -233,7 +235,10 @@ func (x *objects) changeValues(c *plan.Change) changeValues {
 		doc.AfterUnknown = flags{v: after.Raw, unknown: true}
 	}
 	for _, p := range c.Replace {
-		doc.ReplacePaths = append(doc.ReplacePaths, pathSteps(p))
+		// Paths into a set end at the set, so several of them can be the same.
+		if steps := pathSteps(p); !slices.ContainsFunc(doc.ReplacePaths, func(have []any) bool { return reflect.DeepEqual(have, steps) }) {
+			doc.ReplacePaths = append(doc.ReplacePaths, steps)
+		}
 	}
 	return doc
 }

@@ -298,7 +298,7 @@ func (j *JSON) Plan(p *plan.Plan, o PlanOptions) {
 		}
 	}
 	for _, c := range ordered(p.Changes) {
-		if shown(c) {
+		if shown(c) && !(o.Earlier && c.Action == plan.NoOp) {
 			j.change("planned_change", "Plan to "+changeAction(c), c)
 		}
 	}
