@@ -156,6 +156,17 @@ func (p *process) seen(words ...string) {
 	p.t.Fatalf("no call with %q:\n%s", words, log)
 }
 
+// until waits for a condition.
+func (p *process) until(condition string, holds func() bool) {
+	p.t.Helper()
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if holds() {
+			return
+		}
+	}
+	p.t.Fatalf("not reached: %s", condition)
+}
+
 // printed waits until the program has printed something.
 func (p *process) printed(s *started, text string) {
 	p.t.Helper()

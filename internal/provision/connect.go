@@ -125,7 +125,10 @@ func (s *settings) dial(ctx context.Context) (*client, error) {
 	c.Client = target
 	c.inner = slices.Insert(c.inner, 0, io.Closer(target))
 	if a := s.target.Agent; a != nil {
-		c.forward = agent.ForwardToAgent(target, a) == nil
+		if keys, err := a.Connect(context.WithoutCancel(ctx)); err == nil {
+			c.inner = slices.Insert(c.inner, 0, io.Closer(keys))
+			c.forward = agent.ForwardToAgent(target, keys) == nil
+		}
 	}
 	c.over = sshconn.Watch(target, alive, silent)
 	return c, nil

@@ -20,11 +20,10 @@ func (r *run) file(ctx context.Context) error {
 	if err != nil {
 		return &fault{full: err.Error(), bare: "The source cannot be read: " + r.redaction.reason(err)}
 	}
-	s, err := r.settings()
+	s, err := r.settings(ctx)
 	if err != nil {
 		return err
 	}
-	defer s.close()
 	u.path = s.platform.home(schema.Text(r.Config.Raw, "destination"))
 	c, err := s.connect(ctx)
 	if err != nil {

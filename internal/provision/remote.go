@@ -34,11 +34,10 @@ func (r *run) remote(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := r.settings()
+	s, err := r.settings(ctx)
 	if err != nil {
 		return err
 	}
-	defer s.close()
 	r.announce(s)
 	c, err := s.connect(ctx)
 	if err != nil {
@@ -55,8 +54,8 @@ func (r *run) remote(ctx context.Context) error {
 }
 
 // settings reads the connection block.
-func (r *run) settings() (*settings, error) {
-	s, err := readSettings(r.Connection.Raw, r.Env)
+func (r *run) settings(ctx context.Context) (*settings, error) {
+	s, err := readSettings(ctx, r.Connection.Raw, r.Env)
 	if err != nil {
 		return nil, &fault{full: err.Error(), bare: err.Error(), remote: true} // names arguments only
 	}

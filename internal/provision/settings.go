@@ -2,6 +2,7 @@ package provision
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -24,7 +25,7 @@ type settings struct {
 }
 
 // readSettings reads a connection block that was validated. Errors hold no value of it.
-func readSettings(obj cty.Value, env []string) (*settings, error) {
+func readSettings(ctx context.Context, obj cty.Value, env []string) (*settings, error) {
 	port, _ := schema.Number(obj, "port")
 	s := &settings{
 		platform: schema.Text(obj, "target_platform") == "windows",
@@ -57,7 +58,7 @@ func readSettings(obj cty.Value, env []string) (*settings, error) {
 	if schema.Text(obj, "proxy_host") != "" {
 		s.proxy = readProxy(obj)
 	}
-	return s, s.useAgent(obj, env)
+	return s, s.useAgent(ctx, obj, env)
 }
 
 // credentials reads what is named the same for the target and, with a prefix, for a bastion.
@@ -94,15 +95,14 @@ func inherit(h, from *sshconn.Host) {
 	}
 }
 
-// useAgent connects to the SSH agent: if the configuration asks for it, or says nothing and there
-// is one.
-func (s *settings) useAgent(obj cty.Value, env []string) error {
+// useAgent finds the SSH agent if the configuration asks for it, or does not mention it and there is one.
+func (s *settings) useAgent(ctx context.Context, obj cty.Value, env []string) error {
 	wanted, set := flag(obj, "agent")
 	if set && !wanted {
 		return nil
 	}
 	socket := subprocess.Getenv(env, "SSH_AUTH_SOCK")
-	a, err := sshconn.DialAgent(socket, schema.Text(obj, "agent_identity"))
+	a, err := sshconn.FindAgent(ctx, socket, schema.Text(obj, "agent_identity"))
 	switch {
 	case err != nil && !set:
 		return nil
@@ -116,11 +116,4 @@ func (s *settings) useAgent(obj cty.Value, env []string) error {
 		s.bastion.Agent = a
 	}
 	return nil
-}
-
-// close ends the connection to the agent.
-func (s *settings) close() {
-	if a := s.target.Agent; a != nil {
-		a.Close()
-	}
 }

@@ -1,51 +1,102 @@
 package sshconn
 
 import (
+	"context"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
 )
 
-// Agent holds keys for us.
+// Agent is an SSH agent, which holds keys. Each login opens a connection of its own to the agent, so an agent that was
+// restarted at the same socket is found again.
 type Agent struct {
-	agent.ExtendedAgent
-	identity string // the preferred key; "": any
-	conn     io.Closer
+	socket   string
+	identity string // of the preferred key; "": any
 }
 
-// DialAgent connects to the SSH agent at a socket (the value of SSH_AUTH_SOCK). The identity is
-// that of the key to be tried first: its comment, the public key itself, or the absolute path of a
-// file with it; "": none.
-func DialAgent(socket, identity string) (*Agent, error) {
-	conn, err := dialAgent(socket)
+// FindAgent returns the agent at a socket (the value of SSH_AUTH_SOCK), or an error if no agent can be reached there. The
+// identity names the key to try first: by its comment, as a public key, or by the absolute path of a file with a public key.
+func FindAgent(ctx context.Context, socket, identity string) (*Agent, error) {
+	a := &Agent{socket, identity}
+	c, err := a.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &Agent{agent.NewClient(conn), identity, conn}, nil
+	c.Close()
+	return a, nil
 }
 
-// Close ends the connection to the agent.
-func (a *Agent) Close() { a.conn.Close() }
+// Connect opens a connection to the agent. It breaks when ctx ends, so that no request outlives ctx.
+func (a *Agent) Connect(ctx context.Context) (*AgentConn, error) {
+	conn, err := dialAgent(ctx, a.socket)
+	if err != nil {
+		return nil, err
+	}
+	return &AgentConn{agent.NewClient(conn), conn, context.AfterFunc(ctx, func() { conn.Close() })}, nil
+}
 
-// signers are the agent's keys, the preferred one first: one that is named by its comment, as a
-// public key, or by a file with that.
-func (a *Agent) signers() ([]ssh.Signer, error) {
-	signers, err := a.Signers()
-	if err != nil || a.identity == "" {
+// AgentConn is a connection to an agent.
+type AgentConn struct {
+	agent.ExtendedAgent
+	conn io.Closer
+	stop func() bool
+}
+
+// Close ends the connection.
+func (c *AgentConn) Close() error {
+	c.stop()
+	return c.conn.Close()
+}
+
+const usualPatience = 2 * time.Second
+
+// agentPatience is how long a login with a configured key waits for the keys of an agent.
+var agentPatience = usualPatience
+
+// agentLogin is the part of an agent in one login.
+type agentLogin struct {
+	ctx   context.Context
+	agent *Agent // nil: none
+	conn  *AgentConn
+}
+
+// signers returns the agent's keys. If spare, they are not the only keys of the login, so an agent that does not answer
+// is not waited for.
+func (l *agentLogin) signers(spare bool) (list []ssh.Signer, err error) {
+	if l.conn, err = l.agent.Connect(l.ctx); err != nil {
+		return nil, err
+	}
+	if spare {
+		defer time.AfterFunc(agentPatience, func() { l.conn.Close() }).Stop()
+	}
+	return l.conn.signers(l.agent.identity)
+}
+
+func (l *agentLogin) close() {
+	if l.conn != nil {
+		l.conn.Close()
+	}
+}
+
+// signers returns the agent's keys, the preferred one first.
+func (c *AgentConn) signers(identity string) ([]ssh.Signer, error) {
+	signers, err := c.Signers()
+	if err != nil || identity == "" {
 		return signers, err
 	}
-	keys, err := a.List()
+	keys, err := c.List()
 	if err != nil {
 		return nil, err
 	}
 	preferred := map[string]bool{}
-	named := publicKey(a.identity)
+	named := publicKey(identity)
 	for _, k := range keys {
-		if k.Comment == a.identity || named != nil && string(k.Blob) == string(named.Marshal()) {
+		if k.Comment == identity || named != nil && string(k.Blob) == string(named.Marshal()) {
 			preferred[string(k.Blob)] = true
 		}
 	}

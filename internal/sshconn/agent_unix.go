@@ -3,14 +3,15 @@
 package sshconn
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
 )
 
-func dialAgent(socket string) (io.ReadWriteCloser, error) {
+func dialAgent(ctx context.Context, socket string) (io.ReadWriteCloser, error) {
 	if socket == "" {
 		return nil, errors.New("no socket")
 	}
-	return net.Dial("unix", socket)
+	return (&net.Dialer{}).DialContext(ctx, "unix", socket)
 }

@@ -98,32 +98,54 @@ func unproven(err error) bool {
 	return errors.As(err, &key) || errors.As(err, &algo) && algo.What == "host key"
 }
 
-// Known are the keys of a host in files of the format of known_hosts, and those of the authorities
-// that certify it, without any that is revoked there. Files that are not there are left out. The
-// error holds nothing of the files.
+// Known returns the keys of a host in files of the format of known_hosts, and the keys of authorities that certify the
+// host, without revoked keys. Missing files count as empty. Lines that cannot be parsed are skipped, as OpenSSH does: they
+// may be of an older or a newer version. The error names a file that cannot be read, and nothing in it.
 func Known(address string, files ...string) ([]ssh.PublicKey, error) {
-	var there []string
-	for _, f := range files {
-		if _, err := os.Stat(f); !errors.Is(err, fs.ErrNotExist) {
-			there = append(there, f)
-		}
-	}
-	check, err := knownhosts.New(there...)
+	readable, err := parsable(files)
 	if err != nil {
-		return nil, Fixed("a file of known hosts cannot be read")
+		return nil, err
+	}
+	defer os.Remove(readable)
+	check, err := knownhosts.New(readable)
+	if err != nil {
+		return nil, Fixed("the files of known hosts cannot be parsed")
 	}
 	somewhere := &net.TCPAddr{IP: net.IPv4zero}
-	var told *knownhosts.KeyError
-	if !errors.As(check(address, somewhere, noHostKey{}), &told) {
+	var expected *knownhosts.KeyError
+	if !errors.As(check(address, somewhere, noHostKey{}), &expected) {
 		return nil, nil
 	}
 	var keys []ssh.PublicKey
-	for _, k := range told.Want {
+	for _, k := range expected.Want {
 		if check(address, somewhere, k.Key) == nil {
 			keys = append(keys, k.Key)
 		}
 	}
 	return keys, nil
+}
+
+// parsable copies the lines of files that can be parsed into a temporary file: the library reads files only, and refuses
+// a file as a whole if one of its lines is bad.
+func parsable(files []string) (name string, err error) {
+	out, err := os.CreateTemp("", "lethe-known-hosts-")
+	if err != nil {
+		return "", err
+	}
+	defer out.Close()
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			os.Remove(out.Name())
+			return "", Fixed("the file " + f + " cannot be read")
+		}
+		for line := range bytes.Lines(text) {
+			if _, _, _, _, _, err := ssh.ParseKnownHosts(line); err == nil {
+				_, _ = out.Write(append(bytes.TrimSpace(line), '\n'))
+			}
+		}
+	}
+	return out.Name(), nil
 }
 
 // noHostKey is a key that no host has: the answer to it says which ones there are.

@@ -52,7 +52,9 @@ func (h *Host) Login(ctx context.Context, reach Reach) (*ssh.Client, error) {
 }
 
 func (h *Host) handshake(ctx context.Context, conn net.Conn, algorithms []string) (*ssh.Client, error) {
-	config := &ssh.ClientConfig{User: h.User, Auth: h.auth(), HostKeyAlgorithms: algorithms, HostKeyCallback: h.check}
+	keys := &agentLogin{ctx: ctx, agent: h.Agent}
+	defer keys.close()
+	config := &ssh.ClientConfig{User: h.User, Auth: h.auth(keys), HostKeyAlgorithms: algorithms, HostKeyCallback: h.check}
 	if h.HostKeys == nil {
 		config.HostKeyCallback = ssh.InsecureIgnoreHostKey() // as documented: new hosts are not known
 	}
@@ -83,9 +85,9 @@ func Unauthorized(err error) bool {
 // in, or is not the one that was meant.
 func Refused(err error) bool { return Unauthorized(err) || unproven(err) }
 
-// auth are the ways to log in: keys before passwords, and the configured key before the agent's,
+// auth returns the ways to log in: keys before passwords, and the configured key before the agent's keys,
 // because servers count tries.
-func (h *Host) auth() []ssh.AuthMethod {
+func (h *Host) auth(keys *agentLogin) []ssh.AuthMethod {
 	var signers []ssh.Signer
 	if h.Cert != nil {
 		signers = append(signers, h.Cert)
@@ -99,9 +101,9 @@ func (h *Host) auth() []ssh.AuthMethod {
 			if h.Agent == nil {
 				return signers, nil
 			}
-			more, err := h.Agent.signers()
+			more, err := keys.signers(len(signers) > 0)
 			if len(signers) > 0 {
-				err = nil // the agent is not all we have
+				err = nil
 			}
 			return append(slices.Clip(signers), more...), err
 		}))

@@ -103,7 +103,12 @@ func TestKnown(t *testing.T) {
 	if keys, err := Known("one.example:22"); keys != nil || err != nil {
 		t.Errorf("no file: %v %v", keys, err)
 	}
-	if _, err := Known("one.example:22", file("bad", canary)); err == nil || strings.Contains(err.Error(), canary) {
+	if _, err := Known("one.example:22", dir); err == nil || !strings.Contains(err.Error(), dir) {
 		t.Errorf("unreadable: %v", err)
+	}
+	// OpenSSH skips lines of other versions, too.
+	odd := file("odd", "old.example 1024 35 1234567890123456789", "new.example ssh-future AAAA", canary, "", "one.example "+one)
+	if keys, err := Known("one.example:22", odd); err != nil || len(keys) != 1 {
+		t.Errorf("lines that cannot be parsed: %d keys, %v", len(keys), err)
 	}
 }

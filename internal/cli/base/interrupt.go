@@ -24,7 +24,20 @@ const (
 	leaveAfter   = 2500 * time.Millisecond // nor are closings of leases
 	goneAfter    = 3 * time.Second
 	partTime     = 2 * time.Second // after the third, for what is open to be closed by the keeper
+
+	writeTime = 200 * time.Millisecond // for messages, which a reader of standard output that has stopped holds up
 )
+
+// within calls do and returns when it ends or the time is over. An interrupt must have its effect also if nobody reads
+// standard output, so that every write to it waits.
+func within(d time.Duration, do func()) {
+	done := make(chan struct{})
+	go func() { do(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(d):
+	}
+}
 
 // begun ends with the first interrupt; nil without any.
 func (s *Stops) begun() <-chan struct{} {
@@ -69,10 +82,10 @@ func (c *Call) interrupts(parent context.Context) (context.Context, func()) {
 				})
 			case s := <-c.Signals:
 				if s == syscall.SIGQUIT {
-					c.dump()
+					within(writeTime, c.dump)
 					n = 3
 				}
-				c.UI.Tell(event.Interrupted{Times: n})
+				within(writeTime, func() { c.UI.Tell(event.Interrupted{Times: n}) })
 				switch n {
 				case 1:
 					begin()
@@ -149,7 +162,7 @@ func (c *Call) AtOnce(do func()) { c.leaving.Store(&do) }
 // vanish ends the program, at once but for a time in which the keeper closes what is open, and names what that leaves
 // behind.
 func (c *Call) vanish(limit time.Duration) {
-	c.leftBehind(limit)
+	within(limit+writeTime, func() { c.leftBehind(limit) })
 	os.Exit(ExitError)
 }
 

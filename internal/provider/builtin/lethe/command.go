@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -71,7 +72,12 @@ func (c *command) run(ctx context.Context, env []string) ([]byte, error) {
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.dir, env, bytes.NewReader(c.stdin), out, said
 	cmd.SysProcAttr = subprocess.Attributes()
 	cmd.WaitDelay = grace
-	cmd.Cancel = func() error { subprocess.Terminate(cmd.Process); return nil }
+	var asked time.Time
+	cmd.Cancel = func() error {
+		asked = time.Now()
+		subprocess.Terminate(cmd.Process)
+		return nil
+	}
 	if err := subprocess.Start(cmd); err != nil {
 		return nil, &commandError{cause: err, text: startReason(err)}
 	}
@@ -79,11 +85,11 @@ func (c *command) run(ctx context.Context, env []string) ([]byte, error) {
 		defer context.AfterFunc(c.killed, func() { subprocess.Kill(cmd.Process) })()
 	}
 	err := cmd.Wait()
-	if errors.Is(err, exec.ErrWaitDelay) && within.Err() == nil {
-		err = nil // it ended well; what it left behind holds its output, and is not waited for
+	if errors.Is(err, exec.ErrWaitDelay) {
+		err = nil // the program ended well, and a program that it left behind holds its output
 	}
-	if within.Err() != nil && err != nil {
-		subprocess.Kill(cmd.Process)
+	if !asked.IsZero() {
+		c.endGroup(cmd.Process, asked.Add(grace))
 	}
 	if err == nil {
 		return out.b.Bytes(), nil
@@ -92,6 +98,18 @@ func (c *command) run(ctx context.Context, env []string) ([]byte, error) {
 		err = errPrints
 	}
 	return nil, c.failure(ctx, within, err, out.b.Bytes(), said)
+}
+
+// endGroup kills the programs that a program started and that are still running after their time to end.
+func (c *command) endGroup(p *os.Process, end time.Time) {
+	killed := c.killed
+	if killed == nil {
+		killed = context.Background()
+	}
+	for subprocess.Alive(p) && time.Now().Before(end) && killed.Err() == nil {
+		time.Sleep(20 * time.Millisecond)
+	}
+	subprocess.Kill(p)
 }
 
 // failure says how a program that was started ended.

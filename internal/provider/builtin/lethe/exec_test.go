@@ -387,6 +387,31 @@ func TestExecLeavesHelpers(t *testing.T) {
 	_ = syscall.Kill(int(n), syscall.SIGKILL)
 }
 
+// A program that has ended is not cut short by its time limit while a program that it left behind holds its output.
+func TestExecEndsWithItsProgram(t *testing.T) {
+	setGrace(t, 300*time.Millisecond)
+	r := newRig(t)
+	o := r.mustOpen("lethe_exec", map[string]any{"timeout": "100ms", "open": sh(`sleep 60 & echo $!`)})
+	n, _ := o.GetAttr("result").AsBigFloat().Int64()
+	_ = syscall.Kill(int(n), syscall.SIGKILL)
+}
+
+// A worker gets its time to clean up, also if the program that started it ends at once.
+func TestExecWaitsForWorkers(t *testing.T) {
+	setGrace(t, 20*time.Second)
+	r := newRig(t)
+	_, ds := r.open("lethe_exec", map[string]any{
+		"timeout": "500ms",
+		"open":    sh(`sh -c 'trap "sleep 0.3; echo yes > cleaned; exit 0" TERM; while :; do sleep 0.05; done' > /dev/null 2>&1 & wait`),
+	})
+	if got := r.show(ds); !strings.Contains(got, "did not end within 500ms") {
+		t.Error(got)
+	}
+	if _, err := os.Stat(filepath.Join(r.dir, "cleaned")); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestExecRefuses(t *testing.T) {
 	r := newRig(t)
 	open := sh("true")

@@ -114,6 +114,8 @@ func readRecipe(config cty.Value) (recipe, provider.Diags) {
 			r.least = append(r.least, atLeast{n, chars})
 		}
 	}
+	slices.Sort(r.all)
+	r.all = slices.Compact(r.all) // a character of two classes counts once
 	switch {
 	case len(ds) > 0 || unknown:
 	case len(r.all) == 0:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/provider"
@@ -72,29 +73,83 @@ const (
 	errWritten = fileError("it is written, but may not survive a loss of power")
 )
 
-// write brings the file to what was planned. One whose mode alone has changed keeps its content:
-// a value that is made anew each time must not get in without a new version.
+// write brings the file to the planned state. If only the mode has changed, the content stays: a value that is made anew
+// in each run must not be written without a new version.
 func (p *Provider) write(prior, planned, config cty.Value) error {
 	path := p.path(schema.Text(planned, "path"))
 	info, err := os.Lstat(path)
+	missing := errors.Is(err, fs.ErrNotExist)
 	switch {
 	case err == nil && prior.IsNull():
 		return errTaken
 	case err == nil && !info.Mode().IsRegular():
 		return errNotRegular
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
+	case err != nil && !missing:
 		return err
 	case err == nil && planned.GetAttr("content_wo_version").RawEquals(prior.GetAttr("content_wo_version")):
 		return os.Chmod(path, disk.FileMode)
 	}
 	disk.Sweep(disk.OS, path)
-	if err := disk.Replace(disk.OS, path, []byte(schema.Text(config, "content_wo"))); err != nil {
-		if _, gone := os.Lstat(path); prior.IsNull() && gone == nil {
-			return errWritten
-		}
+	return put(path, []byte(schema.Text(config, "content_wo")), missing)
+}
+
+// put writes a file that belongs to the user of this process: whoever owned the former file cannot read the new one. If
+// the file was missing, a file that another program makes meanwhile is left alone, and put returns errTaken.
+func put(path string, content []byte, missing bool) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, disk.DirMode); err != nil {
 		return err
 	}
-	return nil
+	f, err := disk.Temp(disk.OS, path)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Sync()
+	}
+	err = errors.Join(err, f.Close())
+	switch {
+	case err != nil:
+	case missing:
+		err = place(f.Name(), path, content)
+	default:
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil || missing {
+		err = errors.Join(err, remove(f.Name()))
+	}
+	if err == nil && disk.OS.SyncDir(dir) != nil {
+		return errWritten
+	}
+	return err
+}
+
+// place gives a new file its name, which must be free. File systems without hard links get a second file.
+func place(from, path string, content []byte) error {
+	err := os.Link(from, path)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return taken(err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, disk.FileMode)
+	if err != nil {
+		return taken(err)
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		os.Remove(path)
+	}
+	return err
+}
+
+func taken(err error) error {
+	if errors.Is(err, fs.ErrExist) {
+		return errTaken
+	}
+	return err
 }
 
 // remove removes a file. What stands in its place and is none is left alone.

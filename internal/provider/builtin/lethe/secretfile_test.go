@@ -3,9 +3,13 @@
 package lethe
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -295,4 +299,57 @@ func TestSecretFileImport(t *testing.T) {
 			t.Errorf("%s: %s", id, r.show(ds))
 		}
 	}
+}
+
+// Of several objects with one path, one gets the file, and the others are refused.
+func TestSecretFileIsExclusive(t *testing.T) {
+	r := newRig(t)
+	null := r.schema(addr.Managed, secretFileType).Null()
+	var wg sync.WaitGroup
+	var made atomic.Int32
+	for n := range 8 {
+		wg.Go(func() {
+			_, _, ds := r.change(null, map[string]any{"path": "d/out", "content_wo": fmt.Sprint(canary, n), "content_wo_version": 1})
+			if ds == nil {
+				made.Add(1)
+			} else if text := r.show(ds); !strings.Contains(text, "there is already a file") {
+				t.Error(text)
+			}
+		})
+	}
+	wg.Wait()
+	if made.Load() != 1 || r.files() != "d" {
+		t.Errorf("%d objects were made, and these files are left: %s", made.Load(), r.files())
+	}
+	if entries, _ := os.ReadDir(filepath.Join(r.dir, "d")); len(entries) != 1 {
+		t.Errorf("%d files", len(entries))
+	}
+}
+
+// A new version belongs to the user who writes it, also if the file in its place belongs to another user.
+func TestSecretFileBelongsToItsWriter(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	r := newRig(t)
+	null := r.schema(addr.Managed, secretFileType).Null()
+	o, _, ds := r.change(null, map[string]any{"path": "out", "content_wo": canary + "1", "content_wo_version": 1})
+	if ds != nil {
+		t.Fatal(r.show(ds))
+	}
+	at := filepath.Join(r.dir, "out")
+	if err := os.Chown(at, 1000, 1000); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, ds := r.change(o, map[string]any{"path": "out", "content_wo": canary + "2", "content_wo_version": 2}); ds != nil {
+		t.Fatal(r.show(ds))
+	}
+	info, err := os.Stat(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if owner := info.Sys().(*syscall.Stat_t).Uid; owner != 0 {
+		t.Errorf("the new version belongs to user %d", owner)
+	}
+	r.wants("out", canary+"2", secretMode)
 }

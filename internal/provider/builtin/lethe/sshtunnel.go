@@ -64,7 +64,7 @@ func validateTunnel(config cty.Value) (ds provider.Diags) {
 func (p *Provider) openTunnel(ctx context.Context, config cty.Value) (builtin.Lease, provider.Diags) {
 	ctx, done := p.until(ctx)
 	defer done()
-	t, ds := p.makeTunnel(config)
+	t, ds := p.makeTunnel(ctx, config)
 	if ds.HasErrors() {
 		return builtin.Lease{}, ds
 	}
@@ -81,7 +81,7 @@ func (p *Provider) openTunnel(ctx context.Context, config cty.Value) (builtin.Le
 }
 
 // makeTunnel reads the configuration.
-func (p *Provider) makeTunnel(config cty.Value) (*tunnel, provider.Diags) {
+func (p *Provider) makeTunnel(ctx context.Context, config cty.Value) (*tunnel, provider.Diags) {
 	port, _ := schema.Number(config, "tunnel_port")
 	remotePort, _ := schema.Number(config, "remote_port")
 	localPort, _ := schema.Number(config, "local_port")
@@ -93,7 +93,7 @@ func (p *Provider) makeTunnel(config cty.Value) (*tunnel, provider.Diags) {
 	}
 	t.limit, _ = duration(config, "timeout", 30*time.Second)
 	t.life, t.over = context.WithCancel(context.Background())
-	ds := p.credentials(t, config)
+	ds := p.credentials(ctx, t, config)
 	ds = append(ds, p.hostKeys(t, config)...)
 	if ds.HasErrors() {
 		t.end()
@@ -102,7 +102,7 @@ func (p *Provider) makeTunnel(config cty.Value) (*tunnel, provider.Diags) {
 }
 
 // credentials are what we log in with.
-func (p *Provider) credentials(t *tunnel, config cty.Value) provider.Diags {
+func (p *Provider) credentials(ctx context.Context, t *tunnel, config cty.Value) provider.Diags {
 	const summary = "Cannot log in to the SSH server"
 	var err error
 	if pem := schema.Text(config, "private_key"); pem != "" {
@@ -117,7 +117,7 @@ func (p *Provider) credentials(t *tunnel, config cty.Value) provider.Diags {
 	}
 	use := config.GetAttr("agent")
 	if use.IsNull() || use.True() {
-		if t.host.Agent, err = sshconn.DialAgent(p.getenv("SSH_AUTH_SOCK"), ""); err != nil && !use.IsNull() {
+		if t.host.Agent, err = sshconn.FindAgent(ctx, p.getenv("SSH_AUTH_SOCK"), ""); err != nil && !use.IsNull() {
 			return fails(refused("agent", summary, "There is no SSH agent that can be reached at SSH_AUTH_SOCK."))
 		}
 	}

@@ -261,10 +261,6 @@ func (t *tunnel) end() {
 	}
 	t.login.Unlock()
 	t.busy.Wait()
-	if t.host.Agent != nil {
-		t.host.Agent.Close()
-		t.host.Agent = nil
-	}
 }
 
 // complaint says that the tunnel did not do what it was for: its users only saw connections

@@ -1,0 +1,53 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestInterruptsWithBlockedOutput: if nobody reads standard output, two interrupts still end the program and the lease.
+func TestInterruptsWithBlockedOutput(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, `
+ephemeral "playground_lease" "l" {
+  name = "l"
+}
+resource "playground_secret" "a" {
+  name              = "a"
+  secret_wo         = ephemeral.playground_lease.l.token
+  secret_wo_version = 1
+  provisioner "local-exec" {
+    command = "yes 'a long line for a pipe that nobody reads' | head -n 100000; echo ${ephemeral.playground_lease.l.id} > /dev/null"
+  }
+}
+`)
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	s := p.command("apply", "-auto-approve", "-defer-ephemerals")
+	s.cmd.Stdout = writer
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	writer.Close()
+	t.Cleanup(func() { s.cmd.Process.Kill() })
+	p.until("the pipe is full", func() bool {
+		n, err := unix.IoctlGetInt(int(reader.Fd()), unix.TIOCINQ)
+		return err == nil && n > 60000
+	})
+	s.cmd.Process.Signal(syscall.SIGINT)
+	s.cmd.Process.Signal(syscall.SIGINT)
+	if code, _ := s.wait(); code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+	p.until("the lease is closed", func() bool {
+		left, _ := os.ReadDir(filepath.Join(p.dir, ".cloud/leases"))
+		return len(left) == 0
+	})
+}
