@@ -1,6 +1,7 @@
 package object
 
 import (
+	"bytes"
 	"context"
 	"time"
 
@@ -27,7 +28,7 @@ func (t *Tools) Up(ctx context.Context, p *Proposal, prior *state.Entry, s Store
 	var ds provider.Diags
 	called := t.token(ctx, func() {
 		resp, ds = t.Provider.Apply(ctx, provider.ApplyRequest{
-			Type: t.Type.Name, Prior: send(p.Prior), Planned: send(p.Planned), Config: send(p.Config),
+			Type: t.Type.Name, Prior: send(p.Prior), Planned: send(p.Planned), Config: send(p.Written),
 			Private: p.Private, Identity: identityWire(t, p.Identity), Meta: t.Type.Meta, Note: t.Note,
 		})
 	})
@@ -88,11 +89,11 @@ func recordMade(ctx context.Context, t *Tools, p *Proposal, resp provider.ApplyR
 		return mark.Value{}, recordUnreadable(t, prior, s, resp), false
 	}
 	if v.IsNull() {
-		if !succeeded {
-			return mark.Value{}, prior, false
+		// The prior object is kept: the provider may not have found it yet, and the next refresh finds out.
+		if succeeded {
+			t.breach("Provider produced inconsistent result after apply", "When applying changes to %s, %s answered that there is no object: \"Root object was present, but now absent\". This is a bug in the provider, to be reported there.", t.Object, t.who())
 		}
-		t.breach("Provider produced inconsistent result after apply", "When applying changes to %s, %s answered that there is no object: \"Root object was present, but now absent\". This is a bug in the provider, to be reported there.", t.Object, t.who())
-		return mark.Value{}, nil, false
+		return mark.Value{}, prior, false
 	}
 	v, good := settle(t, v, succeeded)
 	identity, ok := decodeIdentity(t, resp.Identity)
@@ -260,27 +261,27 @@ func (t *Tools) Stored(e *state.Entry) (Known, bool) {
 		malformed(t, "Invalid stored object", err)
 		return Known{}, false
 	}
-	wire, ok := encode(t, v)
+	wire, ok := encode(t, t.Type.FillBlocks(v))
 	return Known{Wire: wire, Upgraded: wire}, ok
 }
 
-// Approved is the proposal that the plan recorded. It stands where nothing that the provider
-// decided by can have changed since: the configuration was wholly known and nothing in it is
-// write-only.
+// Approved returns the proposal that the plan recorded, if nothing that the provider decided by has changed since: the
+// configuration was wholly known, nothing in it is write-only, and it is the same now. It returns nil if the configuration
+// is another: a provider of the legacy type system may apply another value than it planned, and this object refer to it.
 func (t *Tools) Approved(c *plan.Change, cur Current, config mark.Value, f Forced) (*Proposal, bool) {
-	prior := t.Type.Null()
-	p := &Proposal{Prior: nullWire, Value: c.After.Raw, Private: c.Private, Identity: c.Identity, Legacy: c.Legacy}
+	p := &Proposal{Prior: nullWire, Was: t.Type.Null(), Value: c.After.Raw, Private: c.Private, Identity: c.Identity, Legacy: c.Legacy}
 	var ok bool
 	if cur.Entry != nil {
 		p.Prior = cur.Wire
-		if prior, ok = decode(t, cur.Wire, "Invalid stored object"); !ok {
+		if p.Was, ok = decode(t, cur.Wire, "Invalid stored object"); !ok {
 			return nil, false
 		}
 	}
-	p.Was = prior
-	p.Asked = ignore(config, prior, cur.Entry, f)
-	if p.Config, ok = encode(t, p.Asked.Raw); !ok {
+	if !ask(t, p, config, cur.Entry, f) {
 		return nil, false
+	}
+	if !bytes.Equal(c.Asked, p.digest()) {
+		return nil, true
 	}
 	p.Planned, ok = encode(t, c.After.Raw)
 	return p, ok

@@ -110,15 +110,35 @@ func (t *Tools) Import(ctx context.Context, id string, identity cty.Value, s Sto
 	called := t.token(ctx, func() {
 		resp, ds = t.Provider.Import(ctx, provider.ImportRequest{Type: t.Type.Name, ID: id, Identity: identityWire(t, identity), Allow: t.allow()})
 	})
-	if !called || !t.Report(ds) || t.deferred(resp.Deferred) {
+	if !called || !t.Report(ds) || t.deferred(resp.Deferred) || !oneObject(t, resp, id, s) {
 		t.tell(event.Failed{Object: t.Object, Op: event.Import, Took: time.Since(began)})
 		return nil, Known{}, false
 	}
 	entry, k, ok := recordImported(t, resp, s)
 	if ok {
+		k.Wire, ok = withBlocks(t, k.Wire, "Provider returned invalid value")
+		k.Upgraded = k.Wire
+	}
+	if ok {
 		t.tell(event.Done{Object: t.Object, Op: event.Import, ID: id, Took: time.Since(began)})
 	}
 	return entry, k, ok
+}
+
+// oneObject reports whether an import found no more objects than there is a place for.
+func oneObject(t *Tools, resp provider.ImportResponse, id string, s Stored) bool {
+	n := len(resp.Objects)
+	switch {
+	case n < 2:
+	case s.Several:
+		t.add(diag.Warningf("Only one object was imported", "%s found %d objects for the import id %q. The first of type %s was imported as %s. The others are in no state: declare and import them one by one.",
+			t.who(), n, id, t.Type.Name, t.Object))
+	default:
+		t.breach("Multiple import states not supported", "%s found %d objects for the import id %q of %s. An import block takes one object. Use an id that stands for one object.",
+			t.who(), n, id, t.Object)
+		return false
+	}
+	return true
 }
 
 // Existing is an object as it is, imported and read, to write configuration for.

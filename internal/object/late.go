@@ -26,7 +26,7 @@ func (t *Tools) Late(ctx context.Context, call provider.ApplyRequest, answer pro
 		return nil, false
 	}
 	_, entry, ok := t.Up(ctx, &Proposal{
-		Asked: mark.Value{Raw: config, Marks: mark.SensitiveAt(stored.Sensitive)}, Config: call.Config.Msgpack,
+		Asked: mark.Value{Raw: config, Marks: mark.SensitiveAt(stored.Sensitive)}, Config: call.Config.Msgpack, Written: call.Config.Msgpack,
 		Planned: call.Planned.Msgpack, Value: planned, Prior: call.Prior.Msgpack, Was: was, Private: call.Private, Identity: identity,
 	}, prior, Stored{Provider: stored.Provider, Recorded: stored.Recorded, CreateFirst: stored.CreateFirst, SkipDestroy: stored.SkipDestroy})
 	if ok && stored.Tainted {

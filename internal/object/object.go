@@ -180,6 +180,9 @@ type Stored struct {
 
 	Was *state.Entry // of data: the previous run's; nil: there is none
 
+	// Several permits an import that finds several objects: the first of the type is recorded, and a warning names the others.
+	Several bool
+
 	// Later takes the word that all is well, instead of the sink: there is more to do before it is.
 	Later func(event.Done)
 }

@@ -1,7 +1,9 @@
 package object
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -23,17 +25,29 @@ type Forced struct {
 	IgnoreAll bool
 }
 
+// ignored returns the paths that ignore_changes names. An empty path stands for the whole object.
+func (f Forced) ignored() []cty.Path {
+	if f.IgnoreAll {
+		return []cty.Path{nil}
+	}
+	return f.Ignore
+}
+
 // Current is the object that a plan starts from: nothing, or a refreshed entry.
 type Current struct {
 	Entry *state.Entry // nil: there is none
 	Known
+	// Private is the private data to plan with if Entry is nil: the second plan of a replacement gets the private data that
+	// the first one planned.
+	Private []byte
 }
 
 // Proposal is what a provider plans to make of a configuration: the part that planning and
 // applying have in common.
 type Proposal struct {
 	Asked    mark.Value // the configuration, what is to be ignored as it was
-	Config   []byte     // wire form of Asked
+	Config   []byte     // wire form of Asked; the plan request has it
+	Written  []byte     // wire form of the configuration as written; the apply request has it
 	Planned  []byte
 	Prior    []byte
 	Was      cty.Value // of Prior
@@ -54,21 +68,20 @@ func (t *Tools) Propose(ctx context.Context, config mark.Value, cur Current, f F
 			return nil, false
 		}
 	}
-	p := &Proposal{Prior: cur.Wire, Was: prior, Asked: ignore(config, prior, cur.Entry, f)}
-	raw := p.Asked.Raw
-	proposed := t.Type.Propose(prior, raw)
+	p := &Proposal{Prior: cur.Wire, Was: prior}
 	if p.Prior == nil {
 		p.Prior = nullWire
 	}
-	var ok bool
-	if p.Config, ok = encode(t, raw); !ok {
+	if !ask(t, p, config, cur.Entry, f) {
 		return nil, false
 	}
+	raw := p.Asked.Raw
+	proposed := t.Type.Propose(prior, raw)
 	wantWire, ok := encode(t, proposed)
 	if !ok {
 		return nil, false
 	}
-	var private []byte
+	private := cur.Private
 	var identity cty.Value
 	if cur.Entry != nil {
 		private, identity = cur.Entry.Private, identityOf(t, cur.Entry)
@@ -85,7 +98,7 @@ func (t *Tools) Propose(ctx context.Context, config mark.Value, cur Current, f F
 		return nil, false
 	}
 	p.Private, p.Legacy = resp.Private, resp.LegacyTypes
-	if !checkPlanned(t, p, prior, r, proposed, wantWire) {
+	if !checkPlanned(t, p, prior, r, proposed, wantWire) || p.Legacy && !keepIgnored(t, p, f) {
 		return nil, false
 	}
 	if p.Identity, ok = decodeIdentity(t, resp.Identity); !ok {
@@ -97,8 +110,39 @@ func (t *Tools) Propose(ctx context.Context, config mark.Value, cur Current, f F
 	if p.Identity == cty.NilVal {
 		p.Identity = identity // another one is allowed: some objects change theirs when they change
 	}
-	p.Replace = replacePaths(t, resp.Replace, prior, p.Value)
-	return p, true
+	p.Replace, ok = replacePaths(t, resp.Replace, prior, p.Value)
+	return p, ok
+}
+
+// ask writes the configuration into a proposal, with the prior object's values where ignore_changes says so.
+func ask(t *Tools, p *Proposal, config mark.Value, was *state.Entry, f Forced) (ok bool) {
+	p.Asked = ignore(t, config, p.Was, was, f)
+	if p.Config, ok = encode(t, p.Asked.Raw); !ok {
+		return false
+	}
+	p.Written = p.Config
+	if !p.Was.IsNull() && len(f.ignored()) > 0 {
+		p.Written, ok = encode(t, config.Raw)
+	}
+	return ok
+}
+
+// keepIgnored puts the prior object's values into a planned object where ignore_changes says so. Providers of the legacy
+// type system change values that are not in the configuration, or that are there as they are stored: the hash of a hash is
+// another hash.
+func keepIgnored(t *Tools, p *Proposal, f Forced) (ok bool) {
+	v := p.Value
+	for _, path := range f.ignored() {
+		if !p.Was.IsNull() {
+			v = overlay(v, p.Was, meant(v, path))
+		}
+	}
+	if v.RawEquals(p.Value) {
+		return true
+	}
+	p.Value = v
+	p.Planned, ok = encode(t, v)
+	return ok
 }
 
 func callPlan(ctx context.Context, t *Tools, r *rights, req provider.PlanRequest) (provider.PlanResponse, bool) {
@@ -109,6 +153,9 @@ func callPlan(ctx context.Context, t *Tools, r *rights, req provider.PlanRequest
 	}
 	if !t.Report(ds) || t.deferred(resp.Deferred) {
 		return resp, false
+	}
+	if bytes.Equal(resp.Private, req.Private) {
+		return resp, true
 	}
 	var kept bool
 	resp.Private, kept = keepablePrivate(t, resp.Private, r, "Provider produced invalid plan")
@@ -162,11 +209,18 @@ func said(b schema.Breach, marks []mark.At) string {
 // placeText is an attribute of the object as messages name it.
 func placeText(t *Tools, p cty.Path) string { return t.Object.String() + mark.PathBelow(p) }
 
-// replacePaths keeps the paths that really change, as the protocol says; a write-only attribute has
-// no visible change and is taken at the provider's word.
-func replacePaths(t *Tools, paths []cty.Path, prior, planned cty.Value) []cty.Path {
+// replacePaths returns the paths whose values change: the protocol says that other paths do not count. A write-only
+// attribute has no visible change, so the provider's word is taken for it. A path that the schema does not have is an error.
+func replacePaths(t *Tools, paths []cty.Path, prior, planned cty.Value) ([]cty.Path, bool) {
 	if prior.IsNull() {
-		return nil
+		return nil, true
+	}
+	for _, p := range paths {
+		if !t.Type.HasPath(p) {
+			t.breach("Provider produced invalid plan", "%s requires that %s be replaced because of the attribute \"%s\", which its schema does not have. This is a bug in the provider, to be reported there.",
+				t.who(), t.Object, mark.PathString(p))
+			return nil, false
+		}
 	}
 	return slices.DeleteFunc(paths, func(p cty.Path) bool {
 		if t.Type.IsWriteOnly(p) {
@@ -178,12 +232,17 @@ func replacePaths(t *Tools, paths []cty.Path, prior, planned cty.Value) []cty.Pa
 			return err1 != nil && err2 != nil // a place in only one of them is a change
 		}
 		return before.RawEquals(after)
-	})
+	}), true
 }
 
-// Plan decides what to do about a declared object.
+// Plan decides what to do about a declared object. A tainted object is planned as if there were none, since a provider may
+// refuse to change it in place.
 func (t *Tools) Plan(ctx context.Context, config mark.Value, cur Current, f Forced) (*plan.Change, bool) {
-	p, ok := t.Propose(ctx, config, cur, f)
+	from := cur
+	if cur.Entry != nil && cur.Entry.Tainted {
+		from = Current{}
+	}
+	p, ok := t.Propose(ctx, config, from, f)
 	if !ok {
 		return nil, false
 	}
@@ -202,8 +261,11 @@ func (t *Tools) Plan(ctx context.Context, config mark.Value, cur Current, f Forc
 		c.Unchanged = true
 		c.Private, c.Identity = p.Private, p.Identity
 		return c, true
-	case c.Action.Replaces():
-		if p, ok = t.Propose(ctx, config, Current{}, Forced{}); !ok {
+	case c.Action.Replaces() && from.Entry != nil:
+		if len(p.Private) > 0 {
+			c.Settled = false // the new object does not inherit private data: apply plans it without
+		}
+		if p, ok = t.Propose(ctx, config, Current{Private: p.Private}, Forced{}); !ok {
 			return nil, false
 		}
 	}
@@ -240,12 +302,10 @@ func (t *Tools) Nothing(p *Proposal) bool {
 func decide(t *Tools, cur Current, p *Proposal, f Forced) (plan.Action, plan.Reason, []cty.Path) {
 	const replace = plan.DeleteCreate // the order may turn it round
 	switch {
-	case cur.Entry.Tainted && f.Triggered:
-		return replace, plan.ReplaceByTriggers, nil
-	case cur.Entry.Tainted:
-		return replace, plan.ReplaceTainted, nil
 	case f.Triggered:
 		return replace, plan.ReplaceByTriggers, p.Replace
+	case cur.Entry.Tainted:
+		return replace, plan.ReplaceTainted, nil
 	case f.Replace:
 		return replace, plan.ReplaceByRequest, p.Replace
 	case len(p.Replace) > 0:
@@ -264,6 +324,15 @@ func completeChange(t *Tools, c *plan.Change, p *Proposal) {
 		c.Sent = t.Type.WriteOnly(p.Asked.Raw)
 	}
 	c.Private, c.Identity, c.Legacy = p.Private, p.Identity, p.Legacy
+	if c.Settled {
+		c.Asked = p.digest()
+	}
+}
+
+// digest identifies the configuration that a proposal was made with.
+func (p *Proposal) digest() []byte {
+	sum := sha256.Sum256(p.Config)
+	return sum[:16]
 }
 
 // markResult gives an answer the marks of the configuration it came from and those of its schema.
@@ -299,19 +368,30 @@ func (t *Tools) PlanDown(ctx context.Context, cur Current, capable bool) (*plan.
 	return c, true
 }
 
-// Within reports whether the final proposal keeps what was approved: known leaves unchanged, and
-// the action the same.
+// Within reports whether the final plan of an object keeps to the approved one: the action is the same, and no known value
+// is another. Providers of the legacy type system are held to it like others: what was approved is what is done.
 func (t *Tools) Within(approved *plan.Change, p *Proposal) bool {
+	const title = "Provider produced inconsistent final plan"
+	why := "This is a bug in the provider, to be reported there."
+	if approved.Settled && !bytes.Equal(approved.Asked, p.digest()) {
+		why = "The configuration of " + t.Object.String() + " was known when the plan was made, and is another now: it refers to a value that another provider planned and did not keep to. This is a bug in that provider, to be reported there."
+	}
+	why += "\n\n" + t.Object.String() + " was not changed. Plan again to see what is left to do."
+	if approved.Action == plan.Update && len(p.Replace) > 0 {
+		replace := "DeleteThenCreate"
+		if approved.CreateFirst {
+			replace = "CreateThenDelete"
+		}
+		t.breach(title, "When expanding the plan for %s to include new values learned so far during apply, %s changed the planned action from Update to %s: %s cannot be changed in place.\n\n%s",
+			t.Object, t.who(), replace, placeText(t, p.Replace[0]), why)
+		return false
+	}
 	breaches := t.Type.ApplyBreaches(approved.After.Raw, p.Value)
-	if len(breaches) == 0 || approved.Legacy || p.Legacy {
-		return true
-	}
 	for _, b := range breaches {
-		t.breach("Provider produced inconsistent final plan",
-			"When the plan for %s was made again with what was learned while applying, %s gave %s another value than the approved plan: %s.\n\nThis is a bug in the provider, to be reported there.",
-			t.Object, t.who(), placeText(t, b.Path), said(b, approved.After.Marks))
+		t.breach(title, "When expanding the plan for %s to include new values learned so far during apply, %s produced an invalid new value for %s: %s.\n\n%s",
+			t.Object, t.who(), placeText(t, b.Path), said(b, approved.After.Marks), why)
 	}
-	return false
+	return len(breaches) == 0
 }
 
 // Settled reports whether a configuration leaves nothing for apply to plan again.
@@ -319,17 +399,16 @@ func (t *Tools) Settled(config mark.Value) bool {
 	return ctyvalue.WhollyKnown(config.Raw) && !config.Has(mark.Ephemeral) && len(t.Type.WriteOnly(config.Raw)) == 0
 }
 
-// ignore puts the prior object's values over the configuration where ignore_changes says so, with what
-// was sensitive of them.
-func ignore(config mark.Value, prior cty.Value, was *state.Entry, f Forced) mark.Value {
-	paths := f.Ignore
-	if f.IgnoreAll {
-		paths = []cty.Path{nil}
-	}
+// ignore returns the configuration with the prior object's values, and their sensitive marks, where ignore_changes says so.
+// Where everything is ignored, attributes that only the provider sets stay null: no configuration has them.
+func ignore(t *Tools, config mark.Value, prior cty.Value, was *state.Entry, f Forced) mark.Value {
+	paths := slices.Clone(f.ignored())
 	if prior.IsNull() || len(paths) == 0 {
 		return config
 	}
-	paths = slices.Clone(paths)
+	if f.IgnoreAll {
+		prior = t.Type.NullComputed(prior)
+	}
 	for i, path := range paths {
 		paths[i] = meant(config.Raw, path)
 	}

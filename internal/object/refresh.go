@@ -16,33 +16,97 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// Upgrade brings a stored object to the provider's current schema, without looking at the real
-// thing.
-func (t *Tools) Upgrade(ctx context.Context, entry *state.Entry) (Known, bool) {
+// Upgrade brings a stored object, and its identity, to the provider's current schemas, without looking at the real object.
+// The entry that it returns is the same pointer unless the identity was upgraded.
+func (t *Tools) Upgrade(ctx context.Context, entry *state.Entry) (*state.Entry, Known, bool) {
 	if entry.Schema > t.Type.Version {
-		t.breach("Resource instance managed by newer provider version",
-			"The current state of %s was written with version %d of its schema, and the selected version of %s only knows versions up to %d. Select a newer version of the provider to work with this resource.",
-			t.Object, entry.Schema, t.who(), t.Type.Version)
-		return Known{}, false
+		t.newer(entry.Schema, "schema", t.Type.Version)
+		return entry, Known{}, false
+	}
+	stored := inForm(t, entry)
+	attrs := entry.Attrs
+	if !stored && entry.Schema == t.Type.Version && attrs != nil {
+		attrs = t.Type.Strip(attrs) // a provider has upgrades for older schemas, not for attributes that are gone
 	}
 	resp, ds := t.Provider.Upgrade(ctx, provider.UpgradeRequest{
-		Type: t.Type.Name, Version: entry.Schema, JSON: entry.Attrs, Flatmap: entry.Flatmap,
+		Type: t.Type.Name, Version: entry.Schema, JSON: attrs, Flatmap: entry.Flatmap,
 	})
 	if !t.Report(ds) {
-		return Known{}, false
+		return entry, Known{}, false
 	}
 	wire, ok := msgpackOf(t, resp.State, "Invalid resource state upgrade")
 	if !ok {
-		return Known{}, false
+		return entry, Known{}, false
 	}
 	if isNull(wire) {
 		t.breach("Invalid resource state upgrade", "%s upgraded the stored object of %s to nothing. This is a bug in the provider, to be reported there.", t.who(), t.Object)
-		return Known{}, false
+		return entry, Known{}, false
 	}
 	wire, ok = withoutWriteOnly(t, wire, "Invalid resource state upgrade", "while upgrading the stored object")
 	ok = harmless(t, wire, entry, "Invalid resource state upgrade") && ok
 	lookAgain(t, func() { harmless(t, wire, entry, "Invalid resource state upgrade") })
-	return Known{Wire: wire, Upgraded: wire}, ok
+	if !ok {
+		return entry, Known{}, false
+	}
+	if wire, ok = withBlocks(t, wire, "Invalid resource state upgrade"); !ok {
+		return entry, Known{}, false
+	}
+	entry, ok = upgradeIdentity(ctx, t, entry)
+	return entry, Known{Wire: wire, Upgraded: wire, inForm: stored}, ok
+}
+
+// newer reports that a newer release of the provider has written a part of the state.
+func (t *Tools) newer(stored int64, what string, known int64) {
+	t.breach("Resource instance managed by newer provider version",
+		"The current state of %s was written with version %d of its %s, and the selected version of %s only knows versions up to %d. Select a newer version of the provider to work with this resource.",
+		t.Object, stored, what, t.who(), known)
+}
+
+// upgradeIdentity brings the identity of an entry to the provider's current schema.
+func upgradeIdentity(ctx context.Context, t *Tools, entry *state.Entry) (*state.Entry, bool) {
+	const title = "Invalid resource identity upgrade"
+	if entry.Identity == nil || t.Type.Identity == nil || entry.IdentitySchema == t.Type.Identity.Version {
+		return entry, true
+	}
+	if entry.IdentitySchema > t.Type.Identity.Version {
+		t.newer(entry.IdentitySchema, "identity schema", t.Type.Identity.Version)
+		return entry, false
+	}
+	answer, ds := t.Provider.UpgradeIdentity(ctx, t.Type.Name, entry.IdentitySchema, entry.Identity)
+	if !t.Report(ds) {
+		return entry, false
+	}
+	identity, ok := decodeIdentity(t, answer)
+	if !ok {
+		return entry, false
+	}
+	if identity == cty.NilVal || identity.IsNull() || !identity.IsWhollyKnown() {
+		t.breach(title, "%s did not upgrade the stored identity of %s from version %d of its schema to version %d: the answer is null or not known. This is a bug in the provider, to be reported there.",
+			t.who(), t.Object, entry.IdentitySchema, t.Type.Identity.Version)
+		return entry, false
+	}
+	r := &rights{was: entry}
+	if identity, ok = keepableIdentity(t, identity, r, title); !ok {
+		return entry, false
+	}
+	next := *entry
+	if !fillIdentity(t, &next, identity) {
+		return entry, false
+	}
+	lookAgain(t, func() { keepableIdentity(t, identity, r, title) })
+	return &next, true
+}
+
+// withBlocks returns an answer with no blocks where the provider answered null for blocks.
+func withBlocks(t *Tools, wire []byte, title string) ([]byte, bool) {
+	if isNull(wire) || !t.Type.HasNullBlocks(wire) {
+		return wire, true
+	}
+	v, ok := decode(t, wire, title)
+	if !ok {
+		return nil, false
+	}
+	return encode(t, t.Type.FillBlocks(v))
 }
 
 // withoutWriteOnly makes sure that an answer holds no value of a write-only attribute. A value
@@ -137,13 +201,18 @@ func checkRefreshed(t *Tools, entry *state.Entry, k Known, resp provider.ReadRes
 	if isNull(wire) {
 		return nil, Known{Upgraded: k.Upgraded}, true
 	}
+	if !sameWire(t, wire, k.Wire) {
+		if wire, ok = withBlocks(t, wire, "Provider produced invalid object"); !ok {
+			return entry, k, false
+		}
+	}
 	identity, ok := decodeIdentity(t, resp.Identity)
 	if !ok {
 		return entry, k, false
 	}
 	sameIdentity := sameIdentity(t, entry, identity)
 	private := resp.Private
-	if sameWire(t, wire, k.Wire) && bytes.Equal(private, entry.Private) && sameIdentity && inForm(t, entry) {
+	if sameWire(t, wire, k.Wire) && bytes.Equal(private, entry.Private) && sameIdentity && k.inForm {
 		return entry, k, true
 	}
 	v, ok := decode(t, wire, "Provider produced invalid object")
@@ -170,7 +239,7 @@ func checkRefreshed(t *Tools, entry *state.Entry, k Known, resp provider.ReadRes
 	if ok := fillEntry(t, &next, v, identity); !ok {
 		return entry, k, false
 	}
-	k.Wire = wire
+	k.Wire, k.inForm = wire, true
 	return &next, k, clean
 }
 
@@ -273,6 +342,9 @@ func (t *Tools) Move(ctx context.Context, entry *state.Entry, from addr.Instance
 		return nil, Known{}, false
 	}
 	wire, ok := msgpackOf(t, resp.State, "Provider returned invalid value")
+	if ok {
+		wire, ok = withBlocks(t, wire, "Provider returned invalid value")
+	}
 	if ok && isNull(wire) {
 		t.breach("Unable to Move Resource State", "%s turned the object of %s into nothing while moving it to %s. This is a bug in the provider, to be reported there.", t.who(), from, t.Object)
 		ok = false
@@ -305,7 +377,7 @@ func (t *Tools) Move(ctx context.Context, entry *state.Entry, from addr.Instance
 	if !fillEntry(t, &next, v, identity) {
 		return nil, Known{}, false
 	}
-	return &next, Known{Wire: wire, Upgraded: wire}, clean
+	return &next, Known{Wire: wire, Upgraded: wire, inForm: true}, clean
 }
 
 // moveState asks the provider. Many providers compare where an object comes from with the one address that

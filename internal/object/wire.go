@@ -20,6 +20,8 @@ import (
 type Known struct {
 	Wire     []byte // MessagePack in the current schema
 	Upgraded []byte // the same before the provider read it; equal to Wire if nothing drifted
+
+	inForm bool // the entry stores the object in the form of the current schema
 }
 
 // encode gives a value of the type its form on the wire.

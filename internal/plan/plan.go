@@ -101,6 +101,9 @@ type Change struct {
 	// Settled says that the configuration was wholly known and holds nothing that is sent but not
 	// kept: the provider's plan stands, and apply need not ask for it again.
 	Settled bool `json:",omitzero"`
+	// Asked identifies the configuration that the provider planned with, where it is Settled. A configuration that evaluates
+	// to something else at apply is planned again.
+	Asked []byte `json:",omitempty"`
 	// Unchanged says that Before and After are the stored entry's value and were not decoded;
 	// both are NilVal then and Entry has all there is to know. Only for NoOp.
 	Unchanged bool         `json:",omitzero"`

@@ -1,14 +1,57 @@
 package schema
 
-import "github.com/lethe-iac/lethe/internal/jsontext"
+import (
+	"bytes"
+	"encoding/json"
 
-// Describes reports whether all names in the JSON form of an object are those of the block. Another release of a
-// provider may have stored others, under the same version of the schema.
+	"github.com/lethe-iac/lethe/internal/jsontext"
+)
+
+// Describes reports whether the JSON form of an object is in the form that the block describes: it has no other names, and
+// all blocks of each type are there. Another release of a provider may have stored something else, under the same version of
+// the schema.
 func (b *Block) Describes(json []byte) bool {
 	s := jsontext.Scanner{In: json}
-	return b.codec().describes(&s) && s.Err == nil
+	return b.shape().describes(&s) && s.Err == nil
 }
 
+func (s *shape) describes(in *jsontext.Scanner) bool {
+	good, i, blocks := true, 0, 0
+	in.Object(func(key []byte) {
+		at := s.attr(string(key), i)
+		i++
+		switch {
+		case at < 0:
+			good = false
+			in.Skip()
+		case s.nodes[at].block == nil:
+			good = s.nodes[at].codec.describes(in) && good
+		default:
+			blocks++
+			good = s.nodes[at].describes(in) && good
+		}
+	})
+	return good && blocks == s.blockTypes
+}
+
+// describes looks at all blocks of a type.
+func (n *node) describes(in *jsontext.Scanner) bool {
+	null, good := in.Peek() == 'n', true
+	switch {
+	case null || n.kind == kindDynamic:
+		in.Skip()
+		return !null || n.nesting == Single
+	case n.nesting == List || n.nesting == Set:
+		in.Array(func() { good = n.inner.describes(in) && good })
+	case n.nesting == Map:
+		in.Object(func([]byte) { good = n.inner.describes(in) && good })
+	default:
+		good = n.inner.describes(in)
+	}
+	return good
+}
+
+// describes reports whether all names in a value are those of its type.
 func (c *codec) describes(s *jsontext.Scanner) bool {
 	known := true
 	switch i := 0; {
@@ -42,4 +85,49 @@ func (c *codec) nests() bool {
 		return c.elem.nests()
 	}
 	return false
+}
+
+// Strip returns the JSON form of an object without the names that the block does not have. It returns what it cannot read
+// unchanged.
+func (b *Block) Strip(text []byte) []byte {
+	in := json.NewDecoder(bytes.NewReader(text))
+	in.UseNumber()
+	var v any
+	if in.Decode(&v) != nil {
+		return text
+	}
+	b.codec().strip(v)
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(v) != nil {
+		return text
+	}
+	return bytes.TrimSpace(out.Bytes())
+}
+
+func (c *codec) strip(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, e := range v {
+			at := -1
+			if c.kind == kindObject {
+				at = c.attr(normal(name), 0)
+			}
+			switch {
+			case at >= 0:
+				c.attrs[at].strip(e)
+			case c.kind == kindObject:
+				delete(v, name)
+			case c.kind == kindMap:
+				c.elem.strip(e)
+			}
+		}
+	case []any:
+		for _, e := range v {
+			if c.kind == kindList || c.kind == kindSet {
+				c.elem.strip(e)
+			}
+		}
+	}
 }

@@ -119,6 +119,8 @@ type shape struct {
 	nodes  []*node   // sorted by name
 	empty  cty.Value // what a block without content gives
 	exact  []string  // names of attributes, not blocks, of which nothing is dynamic
+	// blockTypes is the number of nodes that are blocks.
+	blockTypes int
 	deep
 }
 

@@ -36,7 +36,10 @@ func newShape(c *codec, attrs []*Attr, blocks []*Nested) *shape {
 		s.nodes = append(s.nodes, n)
 		s.deep.add(n.deep)
 		empty[i] = n.none()
-		if n.attr != nil && !n.loose {
+		switch {
+		case n.attr == nil:
+			s.blockTypes++
+		case !n.loose:
 			s.exact = append(s.exact, n.name)
 		}
 	}

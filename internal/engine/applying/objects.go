@@ -160,13 +160,14 @@ func (x *step) known(t *object.Tools, o addr.Object) (object.Current, bool) {
 	return object.Current{Entry: e, Known: k}, ok
 }
 
-// proposal is what the provider is asked to make. Where nothing can have changed since the plan,
-// the plan stands; elsewhere the provider plans again with what is known now, and has to stay
-// within what was approved.
+// proposal returns what the provider is asked to make. Where nothing can have changed since the plan, the plan stands.
+// Otherwise the provider plans again with the values that are known now, and its plan must keep to the approved one.
 func (x *step) proposal(ctx context.Context, d *program.Declaration, t *object.Tools, c *plan.Change, cur object.Current, config mark.Value) (*object.Proposal, bool) {
 	forced := object.Forced{IgnoreAll: d.Res.Lifecycle.IgnoreAll, Ignore: run.Ignored(d)}
 	if c.Settled && !x.run.Settings.Closed.Has(shortcut.Settled) {
-		return t.Approved(c, cur, config, forced)
+		if p, ok := t.Approved(c, cur, config, forced); p != nil || !ok {
+			return p, ok
+		}
 	}
 	if !t.Validate(ctx, config) {
 		return nil, false
@@ -205,8 +206,11 @@ func (x *step) down(ctx context.Context, c *plan.Change, face frame.Face) bool {
 		return x.write(0, journal.Change{Object: o})
 	}
 	private, stored := e.Private, e.Provider
-	if c.Action == plan.Delete { // as decided: the state of a saved plan has one provider for all instances of a resource
+	switch {
+	case c.Action == plan.Delete: // as decided: the state of a saved plan has one provider for all instances of a resource
 		private, stored = c.Private, c.Provider
+	case c.Action == plan.DeleteCreate && !e.Tainted:
+		private = c.Private // planned from the stored data: an SDK keeps timeouts there, and the configured ones hold
 	}
 	t, u, ok := x.toolsDown(ctx, o, stored, face)
 	if !ok {

@@ -2,6 +2,7 @@ package planning
 
 import (
 	"context"
+	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -64,7 +65,7 @@ func (x *instance) importFor(ctx context.Context) (object.Current, *plan.Importi
 	if !ok {
 		return object.Current{}, nil, false
 	}
-	entry, known, ok := t.Import(ctx, im.ID, im.Identity, object.Stored{Provider: u.Instance})
+	entry, known, ok := t.Import(ctx, im.ID, im.Identity, object.Stored{Provider: u.Instance, Several: x.p.commanded(x.inst)})
 	if !ok {
 		return object.Current{}, nil, false
 	}
@@ -80,6 +81,11 @@ func (x *instance) importFor(ctx context.Context) (object.Current, *plan.Importi
 	x.p.found[x.inst.Current()] = cur
 	x.p.mu.Unlock()
 	return cur, &plan.Importing{ID: im.ID, Identity: im.Identity}, true
+}
+
+// commanded reports whether the import command imports an instance.
+func (p *planner) commanded(inst addr.Instance) bool {
+	return slices.ContainsFunc(p.req.Imports, func(im Import) bool { return im.To == inst })
 }
 
 // deposed is whether the instance has the object with an id already, which is on its way out: a run that was lost

@@ -47,16 +47,18 @@ type storedObject struct {
 
 // look looks at one stored object and fills its before slot.
 func (x *storedObject) look(ctx context.Context) bool {
-	t, s, ok := x.tools(ctx)
+	t, u, s, ok := x.tools(ctx)
 	if !ok {
 		x.fail()
 		return false
 	}
 	cur := object.Current{Entry: x.entry}
 	if moved := x.p.moved.Retyped[x.o]; moved != (addr.Instance{}) {
-		cur.Entry, cur.Known, ok = t.Move(ctx, x.entry, moved)
+		if cur.Entry, cur.Known, ok = t.Move(ctx, x.entry, moved); ok {
+			cur.Entry.Provider = u.Instance
+		}
 	} else {
-		cur.Known, ok = t.Upgrade(ctx, x.entry)
+		cur.Entry, cur.Known, ok = t.Upgrade(ctx, x.entry)
 	}
 	if !ok {
 		x.fail()
@@ -83,27 +85,28 @@ func (x *storedObject) look(ctx context.Context) bool {
 	return true
 }
 
-// tools is what it takes to look at a stored object. A session that nothing can be read through
-// because its settings are not known leaves the object as it was stored (s is nil), with one warning.
-func (x *storedObject) tools(ctx context.Context) (*object.Tools, *run.Session, bool) {
+// tools is what it takes to look at a stored object, and the provider configuration that it is looked at through. A session
+// that nothing can be read through because its settings are not known leaves the object as it was stored (s is nil), with one
+// warning.
+func (x *storedObject) tools(ctx context.Context) (*object.Tools, declared.Use, *run.Session, bool) {
 	u, ok := x.p.run.StoredUse(ctx, x.o.Instance, x.entry.Provider)
 	if !ok {
-		return nil, nil, false
+		return nil, u, nil, false
 	}
 	s, ok := x.session(ctx, u)
 	if !ok {
-		return nil, nil, false
+		return nil, u, nil, false
 	}
 	typ := x.p.run.TypeOf(ctx, u.Instance.Provider, x.o.Resource(), x.o.Instance)
 	if typ == nil {
-		return nil, nil, false
+		return nil, u, nil, false
 	}
 	t := x.p.run.Tools(x.o, s, typ)
 	if s.Unknown {
 		x.warnUnread(s, u)
-		return t, nil, true
+		return t, u, nil, true
 	}
-	return t, s, true
+	return t, u, s, true
 }
 
 // session gives the session to look at objects through. What its settings refer to was decided:

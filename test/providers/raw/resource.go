@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
@@ -110,6 +111,7 @@ func (r *rogue) PlanResourceChange(ctx context.Context, q *tfprotov6.PlanResourc
 	s := r.schemas.resources[q.TypeName]
 	verb := verb(q.PriorState, q.ProposedNewState)
 	sc := r.change(s, q.Config, q.PriorState, "PlanResourceChange", "Plan", "Plan"+verb)
+	noteArrival(ctx, q.PriorPrivate, sc.config)
 	return play(ctx, r, sc, func() (*tfprotov6.PlanResourceChangeResponse, error) {
 		a := &tfprotov6.PlanResourceChangeResponse{PlannedPrivate: q.PriorPrivate, PlannedState: q.ProposedNewState, PlannedIdentity: q.PriorIdentity}
 		sc.value, sc.diags, sc.private = &a.PlannedState, &a.Diagnostics, &a.PlannedPrivate
@@ -173,6 +175,7 @@ func (r *rogue) ApplyResourceChange(ctx context.Context, q *tfprotov6.ApplyResou
 	s := r.schemas.resources[q.TypeName]
 	verb := verb(q.PriorState, q.PlannedState)
 	sc := r.change(s, q.Config, q.PriorState, "ApplyResourceChange", "Apply", verb)
+	noteArrival(ctx, q.PlannedPrivate, sc.config)
 	return play(ctx, r, sc, func() (*tfprotov6.ApplyResourceChangeResponse, error) {
 		a := &tfprotov6.ApplyResourceChangeResponse{NewState: q.PlannedState, Private: q.PlannedPrivate}
 		sc.value, sc.diags, sc.private, sc.identity = &a.NewState, &a.Diagnostics, &a.Private, &a.NewIdentity
@@ -314,6 +317,24 @@ func (r *rogue) change(s *tfprotov6.Schema, config, prior *tfprotov6.DynamicValu
 		sc.key, sc.spec = was.key, was.spec
 	}
 	return sc
+}
+
+// noteArrival logs how much private data a request had, and which attributes in its configuration only the provider can set.
+func noteArrival(ctx context.Context, private []byte, config tftypes.Value) {
+	if len(private) > 0 {
+		calls.Note(ctx, "private", len(private))
+	}
+	var set []string
+	_ = tftypes.Walk(config, func(at *tftypes.AttributePath, v tftypes.Value) (bool, error) {
+		if isComputed(at) && !v.IsNull() {
+			set = append(set, dotted(at))
+		}
+		return true, nil
+	})
+	if len(set) > 0 {
+		slices.Sort(set)
+		calls.Note(ctx, "configured", set)
+	}
 }
 
 // verb names a change by what was and what will be.

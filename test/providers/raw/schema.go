@@ -169,6 +169,8 @@ func (s *schemas) spoil() {
 			s.data["rogue_wo_data"] = secret
 		case "wo-ephemeral":
 			s.ephemeral["rogue_wo_ephemeral"] = secret
+		case "identity":
+			s.identity.Version = int64(whole(count, 0))
 		case "many":
 			for i := range whole(count, 1000) {
 				s.resources[fmt.Sprintf("rogue_many_%04d", i)] = s.resources["rogue_nesting"]

@@ -48,6 +48,7 @@ func New() *schema.Provider {
 			"playground5_thing":     thing(),
 			"playground5_old_thing": oldThing(),
 			"playground5_legacy":    legacy(),
+			"playground5_habit":     habit(),
 		},
 		DataSourcesMap: map[string]*schema.Resource{
 			"playground5_null":  nullData(),

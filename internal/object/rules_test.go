@@ -1,0 +1,617 @@
+package object
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/providertest"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/secret"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// bench is one object of a type with a fake provider.
+type bench struct {
+	*testing.T
+	*Tools
+	far *providertest.Fake
+}
+
+func newBench(t *testing.T) *bench {
+	inner := &schema.Block{Attrs: []*schema.Attr{
+		{Name: "hint", Type: cty.String, Computed: true},
+		{Name: "key", Type: cty.String, Optional: true},
+	}}
+	block := &schema.Block{
+		Attrs: []*schema.Attr{
+			{Name: "calc", Type: cty.String, Optional: true, Computed: true},
+			{Name: "id", Type: cty.String, Computed: true},
+			{Name: "name", Type: cty.String, Optional: true},
+			{Name: "note", Type: cty.String, Optional: true},
+			{Name: "secret", Type: cty.String, Optional: true, WriteOnly: true},
+		},
+		Blocks: []*schema.Nested{{Name: "part", Nesting: schema.List, Block: inner}},
+	}
+	far := &providertest.Fake{Address: addr.Builtin("fake")}
+	o := addr.Resource{Type: "fake_thing", Name: "a"}.In(addr.ModuleInstance{}).Instance(addr.NoKey).Current()
+	return &bench{t, &Tools{
+		Object: o, Provider: far, Bag: &diag.Bag{},
+		Type: &Type{
+			Schema: &schema.Schema{Block: block}, Name: "fake_thing", Mode: addr.Managed,
+			Identity: &provider.Identity{Version: 2, Attrs: []provider.IdentityAttr{{Name: "id", Type: cty.String}}},
+		},
+		Walk: &Walk{Secrets: &secret.Set{}},
+	}, far}
+}
+
+// object makes an object of the type: null but for some attributes, and without blocks.
+func (b *bench) object(attrs map[string]string, keys ...string) cty.Value {
+	all := b.Type.Empty().AsValueMap()
+	for name, v := range attrs {
+		all[name] = cty.StringVal(v)
+	}
+	var parts []cty.Value
+	for _, key := range keys {
+		parts = append(parts, cty.ObjectVal(map[string]cty.Value{"key": cty.StringVal(key), "hint": cty.StringVal("hint")}))
+	}
+	if parts != nil {
+		all["part"] = cty.ListVal(parts)
+	}
+	return cty.ObjectVal(all)
+}
+
+// with is an object with other attributes.
+func with(v cty.Value, attrs map[string]cty.Value) cty.Value {
+	all := v.AsValueMap()
+	for name, v := range attrs {
+		all[name] = v
+	}
+	return cty.ObjectVal(all)
+}
+
+func (b *bench) wire(v cty.Value) provider.Dynamic {
+	b.Helper()
+	wire, err := b.Type.Encode(v)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return send(wire)
+}
+
+func (b *bench) value(d provider.Dynamic) cty.Value {
+	b.Helper()
+	v, err := b.Type.Decode(d.Msgpack)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return v
+}
+
+// stored is an object as a state has it.
+func (b *bench) stored(v cty.Value) Current {
+	b.Helper()
+	attrs, err := b.Type.EncodeJSON(v)
+	if err != nil {
+		b.Fatal(err)
+	}
+	wire := b.wire(v).Msgpack
+	return Current{Entry: &state.Entry{Attrs: attrs, Private: []byte("stored")}, Known: Known{Wire: wire, Upgraded: wire, inForm: true}}
+}
+
+// says fails the test unless the diagnostics are errors with these texts, one each.
+func (b *bench) says(want ...string) {
+	b.Helper()
+	all := b.Bag.List()
+	b.Bag = &diag.Bag{}
+	var got []string
+	for _, d := range all {
+		got = append(got, d.Summary+": "+d.Detail)
+	}
+	if len(got) != len(want) {
+		b.Fatalf("%d diagnostics, want %d:\n%s", len(got), len(want), strings.Join(got, "\n"))
+	}
+	for i := range want {
+		if !strings.Contains(got[i], want[i]) {
+			b.Errorf("got %q, want %q", got[i], want[i])
+		}
+	}
+}
+
+// plans makes the provider answer plan requests with f of the proposed object.
+func (b *bench) plans(legacy bool, replace []cty.Path, f func(cty.Value) cty.Value) {
+	b.far.OnPlan = func(_ context.Context, r provider.PlanRequest) (provider.PlanResponse, provider.Diags) {
+		return provider.PlanResponse{Planned: b.wire(f(b.value(r.Proposed))), Private: r.Private, LegacyTypes: legacy, Replace: slices.Clone(replace)}, nil
+	}
+}
+
+func same(v cty.Value) cty.Value { return v }
+
+func set(name, text string) func(cty.Value) cty.Value {
+	return func(v cty.Value) cty.Value { return with(v, map[string]cty.Value{name: cty.StringVal(text)}) }
+}
+
+// Without an object in the answer to an update, the prior object stays in the state, whether or not there is an error.
+func TestUpdateThatAnswersNullKeepsThePriorObject(t *testing.T) {
+	failed := provider.Diags{diag.Errorf("failed", "")}
+	for name, c := range map[string]struct {
+		prior bool
+		ds    provider.Diags
+		says  string
+	}{
+		"update":            {true, nil, "present, but now absent"},
+		"update that fails": {true, failed, "failed"},
+		"create":            {false, nil, "present, but now absent"},
+		"create that fails": {false, failed, "failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			var cur Current
+			if c.prior {
+				cur = b.stored(b.object(map[string]string{"id": "1", "note": "a"}))
+			}
+			b.far.OnApply = func(context.Context, provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
+				return provider.ApplyResponse{State: send(nullWire), LegacyTypes: true}, c.ds
+			}
+			p, ok := b.Propose(context.Background(), mark.Plain(b.object(map[string]string{"note": "b"})), cur, Forced{})
+			if !ok {
+				t.Fatal("not planned")
+			}
+			_, entry, ok := b.Up(context.Background(), p, cur.Entry, Stored{})
+			if ok || entry != cur.Entry {
+				t.Errorf("recorded %+v (%v), want the prior entry", entry, ok)
+			}
+			b.says(c.says)
+		})
+	}
+}
+
+// What ignore_changes names stays as it is where a provider of the legacy type system plans something else for it, and
+// what does not change replaces nothing.
+func TestIgnoreChangesHoldsForLegacyPlans(t *testing.T) {
+	note, key := cty.GetAttrPath("note"), cty.GetAttrPath("part").IndexInt(0).GetAttr("key")
+	other := func(v cty.Value) cty.Value {
+		return with(set("note", "hash of hash")(v), map[string]cty.Value{
+			"calc": cty.UnknownVal(cty.String),
+			"part": cty.ListVal([]cty.Value{cty.ObjectVal(map[string]cty.Value{"key": cty.StringVal("hash of hash"), "hint": cty.StringVal("hint")})}),
+		})
+	}
+	for name, c := range map[string]struct {
+		f       Forced
+		replace []cty.Path
+		action  plan.Action
+		changed []string
+	}{
+		"all":                        {Forced{IgnoreAll: true}, []cty.Path{note, key, cty.GetAttrPath("calc")}, plan.NoOp, nil},
+		"one":                        {Forced{Ignore: []cty.Path{note}}, []cty.Path{note}, plan.Update, []string{"calc", "part"}},
+		"one in a block":             {Forced{Ignore: []cty.Path{key, note}}, []cty.Path{key}, plan.Update, []string{"calc"}},
+		"every one":                  {Forced{Ignore: []cty.Path{note, cty.GetAttrPath("part"), cty.GetAttrPath("calc")}}, []cty.Path{note}, plan.NoOp, nil},
+		"others replace":             {Forced{Ignore: []cty.Path{note}}, []cty.Path{note, key}, plan.DeleteCreate, nil},
+		"a path that leads nowhere":  {Forced{Ignore: []cty.Path{cty.GetAttrPath("part").IndexInt(3).GetAttr("key"), note}}, nil, plan.Update, []string{"calc", "part"}},
+		"-replace replaces anyway":   {Forced{IgnoreAll: true, Replace: true}, nil, plan.DeleteCreate, nil},
+		"triggers replace anyway":    {Forced{IgnoreAll: true, Triggered: true}, nil, plan.DeleteCreate, nil},
+		"nothing is ignored: update": {Forced{}, nil, plan.Update, []string{"calc", "note", "part"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			was := b.object(map[string]string{"id": "1", "note": "hash", "calc": "c"}, "hash")
+			b.plans(true, c.replace, other)
+			change, ok := b.Plan(context.Background(), mark.Plain(b.object(map[string]string{"note": "text"}, "text")), b.stored(was), c.f)
+			if !ok {
+				t.Fatalf("not planned: %v", b.Bag.List())
+			}
+			if change.Action != c.action {
+				t.Fatalf("%s, want %s", change.Action, c.action)
+			}
+			if c.action != plan.Update {
+				return
+			}
+			var changed []string
+			for name, v := range change.After.Raw.AsValueMap() {
+				if !v.RawEquals(was.GetAttr(name)) {
+					changed = append(changed, name)
+				}
+			}
+			if slices.Sort(changed); !slices.Equal(changed, c.changed) {
+				t.Errorf("changed: %v, want %v", changed, c.changed)
+			}
+		})
+	}
+}
+
+// A provider of the present type system is held to the configuration instead.
+func TestIgnoreChangesIsNotRepeatedForOtherPlans(t *testing.T) {
+	b := newBench(t)
+	b.plans(false, nil, set("note", "other"))
+	_, ok := b.Plan(context.Background(), mark.Plain(b.object(nil)), b.stored(b.object(map[string]string{"id": "1", "note": "a"})), Forced{IgnoreAll: true})
+	if ok {
+		t.Error("planned")
+	}
+	b.says("planned an invalid value for fake_thing.a.note")
+}
+
+// The second plan at apply follows the same rule.
+func TestIgnoreChangesHoldsForTheFinalPlan(t *testing.T) {
+	b := newBench(t)
+	b.plans(true, []cty.Path{cty.GetAttrPath("note")}, set("note", "hash of hash"))
+	cur, f := b.stored(b.object(map[string]string{"id": "1", "note": "hash"})), Forced{Ignore: []cty.Path{cty.GetAttrPath("note")}}
+	unknown := with(b.object(map[string]string{"note": "text"}), map[string]cty.Value{"name": cty.UnknownVal(cty.String)})
+	change, ok := b.Plan(context.Background(), mark.Plain(unknown), cur, f)
+	if !ok || change.Action != plan.Update {
+		t.Fatalf("%+v", change)
+	}
+	p, ok := b.Propose(context.Background(), mark.Plain(b.object(map[string]string{"note": "text", "name": "n"})), cur, f)
+	if !ok || !b.Within(change, p) {
+		t.Fatalf("refused: %v", b.Bag.List())
+	}
+	if got := b.value(send(p.Planned)).GetAttr("note"); !got.RawEquals(cty.StringVal("hash")) {
+		t.Errorf("the plan sent to apply has %#v", got)
+	}
+}
+
+// An apply request has the configuration as it is written, a plan request has it with what is ignored.
+func TestApplyGetsTheWrittenConfiguration(t *testing.T) {
+	for name, f := range map[string]Forced{"all": {IgnoreAll: true}, "some": {Ignore: []cty.Path{cty.GetAttrPath("note"), cty.GetAttrPath("secret")}}} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			var planned, applied cty.Value
+			b.far.OnPlan = func(_ context.Context, r provider.PlanRequest) (provider.PlanResponse, provider.Diags) {
+				planned = b.value(r.Config)
+				return provider.PlanResponse{Planned: r.Proposed}, nil
+			}
+			b.far.OnApply = func(_ context.Context, r provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
+				applied = b.value(r.Config)
+				return provider.ApplyResponse{State: r.Planned}, nil
+			}
+			cur, config := b.stored(b.object(map[string]string{"id": "1", "note": "old"})), b.object(map[string]string{"note": "new", "secret": "canary"})
+			p, _ := b.Propose(context.Background(), mark.Plain(config), cur, f)
+			_, entry, ok := b.Up(context.Background(), p, cur.Entry, Stored{})
+			if !ok {
+				t.Fatal(b.Bag.List())
+			}
+			if got := planned.GetAttr("note"); !got.RawEquals(cty.StringVal("old")) || !planned.GetAttr("secret").IsNull() {
+				t.Errorf("planned with %#v", planned)
+			}
+			if !applied.RawEquals(config) {
+				t.Errorf("applied with %#v", applied)
+			}
+			if strings.Contains(string(entry.Attrs)+string(entry.Private)+string(entry.Identity), "canary") {
+				t.Error("the canary is in the entry")
+			}
+		})
+	}
+}
+
+// Where all changes are ignored, the configuration has no values for attributes that only the provider sets.
+func TestIgnoreAllLeavesComputedAttributesNull(t *testing.T) {
+	b := newBench(t)
+	var config cty.Value
+	b.far.OnPlan = func(_ context.Context, r provider.PlanRequest) (provider.PlanResponse, provider.Diags) {
+		config = b.value(r.Config)
+		return provider.PlanResponse{Planned: r.Proposed}, nil
+	}
+	was := b.object(map[string]string{"id": "1", "calc": "c", "note": "n"}, "k")
+	if c, ok := b.Plan(context.Background(), mark.Plain(b.object(map[string]string{"note": "m"})), b.stored(was), Forced{IgnoreAll: true}); !ok || c.Action != plan.NoOp {
+		t.Fatalf("%+v", c)
+	}
+	want := with(was, map[string]cty.Value{"id": cty.NullVal(cty.String), "part": cty.ListVal([]cty.Value{
+		cty.ObjectVal(map[string]cty.Value{"key": cty.StringVal("k"), "hint": cty.NullVal(cty.String)}),
+	})})
+	if !config.RawEquals(want) {
+		t.Errorf("planned with %#v", config)
+	}
+}
+
+// A replacement that the approved plan does not have is refused at apply, whatever the provider's type system.
+func TestReplacementAtApplyIsRefused(t *testing.T) {
+	for _, legacy := range []bool{false, true} {
+		for createFirst, text := range map[bool]string{false: "from Update to DeleteThenCreate", true: "from Update to CreateThenDelete"} {
+			b := newBench(t)
+			cur, config := b.stored(b.object(map[string]string{"id": "1", "note": "a"})), b.object(map[string]string{"note": "b"})
+			b.plans(legacy, nil, same)
+			approved, _ := b.Plan(context.Background(), mark.Plain(with(config, map[string]cty.Value{"note": cty.UnknownVal(cty.String)})), cur, Forced{})
+			approved.CreateFirst = createFirst
+			b.plans(legacy, []cty.Path{cty.GetAttrPath("note")}, same)
+			p, ok := b.Propose(context.Background(), mark.Plain(config), cur, Forced{})
+			if !ok || b.Within(approved, p) {
+				t.Error("carried out")
+			}
+			b.says(text)
+		}
+	}
+}
+
+// An update may turn out to be nothing, and a replacement has a create that needs no replacement.
+func TestFinalPlanMayDoLess(t *testing.T) {
+	b := newBench(t)
+	cur, config := b.stored(b.object(map[string]string{"id": "1", "note": "a"})), b.object(map[string]string{"note": "a"})
+	unknown := mark.Plain(with(config, map[string]cty.Value{"note": cty.UnknownVal(cty.String)}))
+	for _, replace := range [][]cty.Path{nil, {cty.GetAttrPath("note")}} {
+		b.plans(false, replace, same)
+		approved, _ := b.Plan(context.Background(), unknown, cur, Forced{})
+		from := cur
+		if approved.Action.Replaces() {
+			from = Current{}
+		}
+		if p, ok := b.Propose(context.Background(), mark.Plain(config), from, Forced{}); !ok || !b.Within(approved, p) {
+			t.Errorf("%s: %v", approved.Action, b.Bag.List())
+		}
+	}
+}
+
+// The final plan of a provider of the legacy type system keeps to the approved one, too.
+func TestFinalPlanOfLegacyProvidersIsChecked(t *testing.T) {
+	b := newBench(t)
+	cur, config := b.stored(b.object(map[string]string{"id": "1", "note": "a"})), b.object(map[string]string{"note": "b"})
+	b.plans(true, nil, set("name", "given"))
+	approved, _ := b.Plan(context.Background(), mark.Plain(with(config, map[string]cty.Value{"note": cty.UnknownVal(cty.String)})), cur, Forced{})
+	b.plans(true, nil, set("name", "other"))
+	p, _ := b.Propose(context.Background(), mark.Plain(config), cur, Forced{})
+	if b.Within(approved, p) {
+		t.Error("carried out")
+	}
+	b.says(`fake_thing.a.name: was cty.StringVal("given"), but now cty.StringVal("other")`)
+}
+
+// An approved plan stands only for the configuration that it was made with.
+func TestApprovedPlanNeedsTheSameConfiguration(t *testing.T) {
+	for name, f := range map[string]Forced{"plain": {}, "ignored": {Ignore: []cty.Path{cty.GetAttrPath("name")}}} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.plans(true, nil, same)
+			cur, config := b.stored(b.object(map[string]string{"id": "1"})), b.object(map[string]string{"note": "a", "name": "n"})
+			c, ok := b.Plan(context.Background(), mark.Plain(config), cur, f)
+			if !ok || !c.Settled {
+				t.Fatalf("%+v", c)
+			}
+			if p, ok := b.Approved(c, cur, mark.Plain(config), f); !ok || p == nil {
+				t.Error("the same configuration is not the approved one")
+			}
+			other := mark.Plain(b.object(map[string]string{"note": "b", "name": "n"}))
+			if p, ok := b.Approved(c, cur, other, f); !ok || p != nil {
+				t.Error("another configuration is the approved one")
+			}
+			p, _ := b.Propose(context.Background(), other, cur, f)
+			if b.Within(c, p) {
+				t.Error("another value is within the approved plan")
+			}
+			b.says("The configuration of fake_thing.a was known when the plan was made, and is another now")
+			ignored := mark.Plain(b.object(map[string]string{"note": "a", "name": "m"}))
+			if p, _ := b.Approved(c, cur, ignored, f); (p != nil) != (name == "ignored") {
+				t.Errorf("another value of name: approved %v", p != nil)
+			}
+		})
+	}
+}
+
+// A tainted object is planned as if there were none: a provider may refuse to change it in place.
+func TestTaintedObjectIsPlannedAsNew(t *testing.T) {
+	for why, f := range map[plan.Reason]Forced{
+		plan.ReplaceTainted: {Replace: true, Ignore: []cty.Path{cty.GetAttrPath("note")}}, plan.ReplaceByTriggers: {Triggered: true, IgnoreAll: true},
+	} {
+		b := newBench(t)
+		cur := b.stored(b.object(map[string]string{"id": "1", "note": "a"}))
+		cur.Entry.Tainted = true
+		b.far.OnPlan = func(_ context.Context, r provider.PlanRequest) (provider.PlanResponse, provider.Diags) {
+			if !isNull(r.Prior.Msgpack) || r.Private != nil {
+				return provider.PlanResponse{}, provider.Diags{diag.Errorf("cannot be changed in place", "")}
+			}
+			return provider.PlanResponse{Planned: r.Proposed}, nil
+		}
+		c, ok := b.Plan(context.Background(), mark.Plain(b.object(map[string]string{"note": "b"})), cur, f)
+		if !ok || c.Action != plan.DeleteCreate || c.Why != why || len(c.Replace) > 0 {
+			t.Fatalf("%+v: %v", c, b.Bag.List())
+		}
+		if !c.Before.Raw.GetAttr("note").RawEquals(cty.StringVal("a")) || !c.After.Raw.GetAttr("note").RawEquals(cty.StringVal("b")) {
+			t.Errorf("from %#v to %#v", c.Before.Raw, c.After.Raw)
+		}
+		if n := b.far.Count("Plan fake_thing"); n != 1 {
+			t.Errorf("planned %d times", n)
+		}
+	}
+}
+
+// The second plan of a replacement gets the private data that the first one planned; the new object does not get it.
+func TestReplacementIsPlannedWithPrivateData(t *testing.T) {
+	b := newBench(t)
+	var got []string
+	b.far.OnPlan = func(_ context.Context, r provider.PlanRequest) (provider.PlanResponse, provider.Diags) {
+		got = append(got, string(r.Private))
+		return provider.PlanResponse{Planned: r.Proposed, Private: []byte(fmt.Sprint("plan ", len(got))), Replace: []cty.Path{cty.GetAttrPath("note")}}, nil
+	}
+	c, ok := b.Plan(context.Background(), mark.Plain(b.object(map[string]string{"note": "b"})), b.stored(b.object(map[string]string{"id": "1", "note": "a"})), Forced{})
+	if !ok || c.Action != plan.DeleteCreate || string(c.Private) != "plan 2" {
+		t.Fatalf("%+v", c)
+	}
+	if !slices.Equal(got, []string{"stored", "plan 1"}) {
+		t.Errorf("planned with %q", got)
+	}
+	if c.Settled {
+		t.Error("apply would create the new object with the private data of the old one")
+	}
+}
+
+// A path that the schema does not have cannot require a replacement. One that leads nowhere in both objects is no change.
+func TestReplacementBecauseOfAnUnknownAttribute(t *testing.T) {
+	for name, c := range map[string]struct {
+		path   cty.Path
+		action plan.Action
+	}{
+		"unknown":         {cty.GetAttrPath("nope"), plan.NoOp},
+		"in no object":    {cty.GetAttrPath("note").GetAttr("x"), plan.NoOp},
+		"beyond the list": {cty.GetAttrPath("part").IndexInt(7).GetAttr("key"), plan.Update},
+		"unchanged":       {cty.GetAttrPath("name"), plan.Update},
+		"changed":         {cty.GetAttrPath("note"), plan.DeleteCreate},
+	} {
+		b := newBench(t)
+		b.plans(false, []cty.Path{c.path}, same)
+		change, ok := b.Plan(context.Background(), mark.Plain(b.object(map[string]string{"note": "b"})), b.stored(b.object(map[string]string{"id": "1", "note": "a"})), Forced{})
+		if c.action == plan.NoOp {
+			if ok {
+				t.Errorf("%s: planned", name)
+			}
+			b.says("which its schema does not have")
+		} else if !ok || change.Action != c.action {
+			t.Errorf("%s: %+v", name, change)
+		}
+	}
+}
+
+// No blocks are an empty list, whether a provider reads, upgrades, moves or imports an object.
+func TestNullBlocksAreNoBlocks(t *testing.T) {
+	ctx := context.Background()
+	b := newBench(t)
+	v := b.object(map[string]string{"id": "1"})
+	null := b.wire(with(v, map[string]cty.Value{"part": cty.NullVal(v.GetAttr("part").Type())}))
+	check := func(step string, e *state.Entry, k Known, ok bool) {
+		t.Helper()
+		if !ok || !b.value(send(k.Wire)).RawEquals(v) {
+			t.Errorf("%s: %v, %#v", step, ok, b.value(send(k.Wire)))
+		}
+		if e != nil && !strings.Contains(string(e.Attrs), `"part":[]`) {
+			t.Errorf("%s: recorded %s", step, e.Attrs)
+		}
+	}
+	b.far.OnRead = func(_ context.Context, r provider.ReadRequest) (provider.ReadResponse, provider.Diags) {
+		return provider.ReadResponse{State: null, Private: r.Private}, nil
+	}
+	b.far.OnUpgrade = func(context.Context, provider.UpgradeRequest) (provider.UpgradeResponse, provider.Diags) {
+		return provider.UpgradeResponse{State: null}, nil
+	}
+	b.far.OnMove = func(context.Context, provider.MoveRequest) (provider.MoveResponse, provider.Diags) {
+		return provider.MoveResponse{State: null}, nil
+	}
+	b.far.OnImport = func(context.Context, provider.ImportRequest) (provider.ImportResponse, provider.Diags) {
+		return provider.ImportResponse{Objects: []provider.Imported{{Type: "fake_thing", State: null}}}, nil
+	}
+	cur := b.stored(v)
+	e, k, ok := b.Read(ctx, cur.Entry, cur.Known)
+	check("read", e, k, ok)
+	if e != cur.Entry {
+		t.Error("reading an unchanged object has changed its entry")
+	}
+	_, k, ok = b.Upgrade(ctx, cur.Entry)
+	check("upgrade", nil, k, ok)
+	for stored, attrs := range map[string]string{"null": `{"id":"1","part":null}`, "nothing": `{"id":"1"}`} {
+		old := &state.Entry{Attrs: []byte(attrs)}
+		_, k, ok = b.Upgrade(ctx, old)
+		check("upgrade of "+stored, nil, k, ok)
+		e, k, ok = b.Renewed(old, k)
+		check("renewal of "+stored, e, k, ok)
+		k, ok = b.Stored(old)
+		check("stored "+stored, nil, k, ok)
+	}
+	e, k, ok = b.Move(ctx, cur.Entry, addr.Instance{})
+	check("move", e, k, ok)
+	e, k, ok = b.Import(ctx, "1", cty.NilVal, Stored{})
+	check("import", nil, k, ok)
+	e, k, ok = b.Read(ctx, e, k)
+	check("read of an import", e, k, ok)
+	b.says()
+}
+
+// The provider upgrades an identity that was stored in an older form. Other answers than an identity are errors.
+func TestStoredIdentityIsUpgraded(t *testing.T) {
+	id := func(v cty.Value) provider.Dynamic {
+		b, err := schema.Encode(cty.ObjectVal(map[string]cty.Value{"id": v}), cty.Object(map[string]cty.Type{"id": cty.String}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return send(b)
+	}
+	upgraded := id(cty.StringVal("new"))
+	for name, c := range map[string]struct {
+		version int64
+		answer  provider.Dynamic
+		ds      provider.Diags
+		want    string
+		calls   int
+		says    []string
+	}{
+		"older":       {1, upgraded, nil, `{"id":"new"}`, 1, nil},
+		"much older":  {0, upgraded, nil, `{"id":"new"}`, 1, nil},
+		"the same":    {2, upgraded, nil, `{"old":"x"}`, 0, nil},
+		"newer":       {3, upgraded, nil, "", 0, []string{"version 3 of its identity schema"}},
+		"refused":     {1, upgraded, provider.Diags{diag.Errorf("cannot upgrade", "")}, "", 1, []string{"cannot upgrade"}},
+		"null":        {1, send(nullWire), nil, "", 1, []string{"did not upgrade the stored identity"}},
+		"unknown":     {1, id(cty.UnknownVal(cty.String)), nil, "", 1, []string{"did not upgrade the stored identity"}},
+		"with secret": {1, id(cty.StringVal("canary-canary")), nil, "", 1, []string{"in the identity"}},
+		"malformed":   {1, providertest.Msgpack("\xc1"), nil, "", 1, []string{"invalid identity"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.Walk.Secrets.AddValue(cty.StringVal("canary-canary"), secret.Origin{Kind: secret.Setting})
+			b.far.OnUpgradeIdentity = func(_ context.Context, typ string, version int64, json []byte) (provider.Dynamic, provider.Diags) {
+				if typ != "fake_thing" || version != c.version || string(json) != `{"old":"x"}` {
+					t.Errorf("asked to upgrade %s %d %s", typ, version, json)
+				}
+				return c.answer, c.ds
+			}
+			entry := b.stored(b.object(map[string]string{"id": "1"})).Entry
+			entry.Identity, entry.IdentitySchema = []byte(`{"old":"x"}`), c.version
+			e, _, ok := b.Upgrade(context.Background(), entry)
+			if ok != (c.says == nil) {
+				t.Errorf("ok is %v", ok)
+			}
+			if ok && (string(e.Identity) != c.want || e.IdentitySchema != 2) {
+				t.Errorf("%s of version %d", e.Identity, e.IdentitySchema)
+			}
+			if string(entry.Identity) != `{"old":"x"}` {
+				t.Error("the stored entry was changed")
+			}
+			if n := b.far.Count("UpgradeIdentity fake_thing"); n != c.calls {
+				t.Errorf("%d calls", n)
+			}
+			for _, d := range b.Bag.List() {
+				if strings.Contains(d.Summary+d.Detail, "canary") {
+					t.Errorf("the canary is in %q", d.Detail)
+				}
+			}
+			b.says(c.says...)
+		})
+	}
+}
+
+// Attributes that the schema does not have any more are not sent to the provider, unless it may have an upgrade for them.
+func TestRemovedAttributesAreStripped(t *testing.T) {
+	for version, want := range map[int64]string{
+		1: `{"id":"1","part":[{"key":"<k>"}]}`,
+		0: `{"id":"1","gone":{"a":1},"part":[{"key":"<k>","gone":12345678901234567890}]}`,
+	} {
+		b := newBench(t)
+		b.Type.Version = 1
+		var got string
+		b.far.OnUpgrade = func(_ context.Context, r provider.UpgradeRequest) (provider.UpgradeResponse, provider.Diags) {
+			got = string(r.JSON)
+			return provider.UpgradeResponse{State: b.wire(b.object(map[string]string{"id": "1"}))}, nil
+		}
+		entry := &state.Entry{Schema: version, Attrs: []byte(`{"id":"1","gone":{"a":1},"part":[{"key":"<k>","gone":12345678901234567890}]}`)}
+		if _, _, ok := b.Upgrade(context.Background(), entry); !ok || got != want {
+			t.Errorf("version %d: sent %s", version, got)
+		}
+	}
+}
+
+// An import block takes one object. The import command takes the first and names the others.
+func TestImportOfSeveralObjects(t *testing.T) {
+	for several, text := range map[bool]string{false: "Multiple import states not supported", true: "Only one object was imported"} {
+		b := newBench(t)
+		b.far.OnImport = func(context.Context, provider.ImportRequest) (provider.ImportResponse, provider.Diags) {
+			one := provider.Imported{Type: "fake_thing", State: b.wire(b.object(map[string]string{"id": "1"}))}
+			return provider.ImportResponse{Objects: []provider.Imported{{Type: "fake_other", State: one.State}, one}}, nil
+		}
+		e, _, ok := b.Import(context.Background(), "1", cty.NilVal, Stored{Several: several})
+		if ok != several || (e != nil) != several {
+			t.Errorf("imported %v, %v", e, ok)
+		}
+		b.says(text)
+	}
+}

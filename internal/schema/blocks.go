@@ -1,0 +1,97 @@
+package schema
+
+import (
+	"github.com/tinylib/msgp/msgp"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// No blocks are an empty list, set or map, not null. Providers may answer null where they read, import or upgrade an
+// object, as SDKs do; everything else in this program relies on the rule.
+
+// HasNullBlocks reports whether an object in MessagePack has null in the place of blocks. It is false for what cannot be
+// read.
+func (b *Block) HasNullBlocks(wire []byte) bool {
+	s := b.shape()
+	if !s.blocks || msgp.IsNil(wire) {
+		return false
+	}
+	null, _, err := s.nullBlocks(wire)
+	return null && err == nil
+}
+
+// nullBlocks looks through one object, and returns what follows it.
+func (s *shape) nullBlocks(b []byte) (null bool, rest []byte, err error) {
+	size, b, err := msgp.ReadMapHeaderBytes(b)
+	for i := 0; err == nil && i < int(size); i++ {
+		var name []byte
+		if name, b, err = msgp.ReadStringZC(b); err != nil {
+			return false, b, err
+		}
+		at := s.attr(string(name), i)
+		if at < 0 || s.nodes[at].block == nil {
+			b, err = msgp.Skip(b)
+			continue
+		}
+		var found bool
+		found, b, err = s.nodes[at].nullBlocks(b)
+		null = null || found
+	}
+	return null, b, err
+}
+
+// nullBlocks looks through all blocks of a type.
+func (n *node) nullBlocks(b []byte) (null bool, rest []byte, err error) {
+	if msgp.IsNil(b) {
+		return n.nesting != Single, b[1:], nil
+	}
+	if msgp.NextType(b) == msgp.ExtensionType || !n.inner.blocks || n.kind == kindDynamic {
+		b, err = msgp.Skip(b)
+		return false, b, err
+	}
+	var size uint32
+	switch n.nesting {
+	case List, Set:
+		size, b, err = msgp.ReadArrayHeaderBytes(b)
+	case Map:
+		size, b, err = msgp.ReadMapHeaderBytes(b)
+	default:
+		size = 1
+	}
+	for ; err == nil && size > 0; size-- {
+		if n.nesting == Map {
+			if b, err = msgp.Skip(b); err != nil {
+				break
+			}
+		}
+		if t := msgp.NextType(b); t == msgp.NilType || t == msgp.ExtensionType {
+			b, err = msgp.Skip(b)
+			continue
+		}
+		var found bool
+		found, b, err = n.inner.nullBlocks(b)
+		null = null || found
+	}
+	return null, b, err
+}
+
+// FillBlocks returns an object with an empty list, set or map where it has null in the place of blocks.
+func (b *Block) FillBlocks(v cty.Value) cty.Value { return b.shape().fillBlocks(v) }
+
+func (s *shape) fillBlocks(v cty.Value) cty.Value {
+	if !s.blocks || !known(v) {
+		return v
+	}
+	return s.rebuild(v, (*node).fillBlocks)
+}
+
+func (n *node) fillBlocks(v cty.Value) cty.Value {
+	switch {
+	case n.block == nil:
+		return v
+	case v.IsNull() && n.nesting != Single:
+		return n.none()
+	case !known(v) || !n.inner.blocks:
+		return v
+	}
+	return n.replace(v, func(_ string, _ int, ev cty.Value) cty.Value { return n.inner.fillBlocks(ev) })
+}
