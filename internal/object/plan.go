@@ -249,7 +249,7 @@ func (t *Tools) Plan(ctx context.Context, config mark.Value, cur Current, f Forc
 	c := &plan.Change{Object: t.Object, Was: t.Object, Entry: cur.Entry, Settled: t.Settled(config)}
 	if cur.Entry == nil {
 		c.Action = plan.Create
-		completeChange(t, c, p)
+		completeChange(t, c, p, config)
 		return c, true
 	}
 	c.Action, c.Why, c.Replace = decide(t, cur, p, f)
@@ -269,7 +269,7 @@ func (t *Tools) Plan(ctx context.Context, config mark.Value, cur Current, f Forc
 			return nil, false
 		}
 	}
-	completeChange(t, c, p)
+	completeChange(t, c, p, config)
 	if before, ok := t.Value(cur.Entry, cur.Known); ok {
 		c.Before = before
 	}
@@ -317,11 +317,11 @@ func decide(t *Tools, cur Current, p *Proposal, f Forced) (plan.Action, plan.Rea
 }
 
 // completeChange writes the proposal into the change.
-func completeChange(t *Tools, c *plan.Change, p *Proposal) {
+func completeChange(t *Tools, c *plan.Change, p *Proposal, config mark.Value) {
 	c.Before = mark.Plain(t.Type.Null())
 	c.After = markResult(t, p.Value, p.Asked)
 	if t.Type.HasWriteOnly() {
-		c.Sent = t.Type.WriteOnly(p.Asked.Raw)
+		c.Sent = t.Type.WriteOnly(config.Raw)
 	}
 	c.Private, c.Identity, c.Legacy = p.Private, p.Identity, p.Legacy
 	if c.Settled {

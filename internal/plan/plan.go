@@ -99,7 +99,8 @@ type Change struct {
 	// type's schema, write-only attributes null.
 	Before, After mark.Value
 	// Settled says that the configuration was wholly known and holds nothing that is sent but not
-	// kept: the provider's plan stands, and apply need not ask for it again.
+	// kept: the provider's plan stands, and apply need not ask for it again. It is false for the replacement of an object with
+	// private data, which the plan was made with and the new object does not have.
 	Settled bool `json:",omitzero"`
 	// Asked identifies the configuration that the provider planned with, where it is Settled. A configuration that evaluates
 	// to something else at apply is planned again.

@@ -77,7 +77,7 @@ func full(t testing.TB) *Contents {
 				{
 					Object: moved.Current(), Was: instance(t, "time_static.old").Current(), Action: plan.CreateDelete, Why: plan.ReplaceTainted,
 					Before: mark.Plain(cty.NullVal(obj.Type())), After: mark.Value{Raw: obj, Marks: marks},
-					Settled: true, SkipDestroy: true,
+					Settled: true, Asked: []byte("asked"), SkipDestroy: true,
 					Entry: &state.Entry{
 						Flatmap: map[string]string{"a": "b"}, Schema: 3, Provider: west, Private: []byte("p"),
 						Identity: []byte(`{"n":1}`), IdentitySchema: 1, Sensitive: []cty.Path{cty.GetAttrPath("x")}, Recorded: []addr.Resource{a.Resource()},
@@ -425,8 +425,8 @@ func TestRefused(t *testing.T) {
 		{"another archive", sealed(t, member{"main.tf", "x"}), `has no member "tfplan"`},
 		{"a plan of a peer", with(t, member{"tfplan", "\x08\x03\x12\x05hello"}), "Unsupported plan file; The file a.plan is a saved plan of another program"},
 		{"an empty plan", with(t, member{"tfplan", ""}), "a saved plan of another program"},
-		{"a newer format", with(t, member{"tfplan", "lethe plan v8 1.13.0\nxyz"}), "made by Lethe v1.13.0, in version 8 of the plan format; this version of Lethe knows version 7. Use the version of Lethe that made the plan, or make a new plan."},
-		{"an older format", with(t, member{"tfplan", "lethe plan v2 1.12.0\n\x00\x05"}), "made by Lethe v1.12.0, in version 2 of the plan format; this version of Lethe knows version 7."},
+		{"a newer format", with(t, member{"tfplan", "lethe plan v9 1.13.0\nxyz"}), "made by Lethe v1.13.0, in version 9 of the plan format; this version of Lethe knows version 8. Use the version of Lethe that made the plan, or make a new plan."},
+		{"an older format", with(t, member{"tfplan", "lethe plan v2 1.12.0\n\x00\x05"}), "made by Lethe v1.12.0, in version 2 of the plan format; this version of Lethe knows version 8."},
 		{"half a first line", with(t, member{"tfplan", "lethe plan v4 1.12.0"}), "begins in a way that makes no sense"},
 		{"no program", with(t, member{"tfplan", "lethe plan v4\nx"}), "begins in a way that makes no sense"},
 		{"no seal", plain.Bytes(), "does not end as saved plans do"},

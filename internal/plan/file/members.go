@@ -63,7 +63,7 @@ func noArchive(name string) *diag.Diagnostic {
 }
 
 // format is the version of what body.go says.
-const format = "7"
+const format = "8"
 
 // firstLine begins the member tfplan. The rest of it is what body.go says.
 func firstLine(program string) string { return "lethe plan v" + format + " " + program + "\n" }
