@@ -23,6 +23,7 @@
 package backend
 
 import (
+	"context"
 	"sync"
 
 	"github.com/lethe-iac/lethe/internal/config"
@@ -62,6 +63,10 @@ type Directory struct {
 	Hosts store.Hosts
 	// Agent is how clients of stores name themselves to servers.
 	Agent string
+	// Tell shows the user a line about what a store does: that it retries a request, say. It may be nil.
+	Tell func(text string)
+	// Stop ends the retries of stores, also those of writes. It may be nil.
+	Stop context.Context
 	// Secret is called with what is secret in the settings of a store or of an encryption, and where it stands. It
 	// may be nil.
 	Secret func(text, where string)

@@ -340,9 +340,8 @@ func (m *migration) copyState(ctx context.Context, w way, moves bool) (ok bool) 
 	if !target.Put(next) {
 		return false
 	}
-	// What is written is the state as this program spells it, which is not how another has: of checks Terraform keeps no order.
-	written, err := next.Bytes()
-	if copied, ok := workspace.Read(ctx, d.Env, w.to, w.target); err != nil || !ok || copied.Digest() != state.DigestOf(written) {
+	// The texts need not be the same: a server may keep the document, and spell it in its own way.
+	if copied, ok := workspace.Read(ctx, d.Env, w.to, w.target); !ok || copied.Serial != next.Serial || !state.Equal(copied, next) {
 		d.Env.Bag.Add(diag.Errorf("Copied state differs", "The state of the workspace %q was written to the new backend, which gives back another one. The previous backend still has the state, and stays in use.", w.target))
 		return false
 	}

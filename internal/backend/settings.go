@@ -243,7 +243,7 @@ func (d *Directory) place(s settings, st store.Store, workspace string) string {
 }
 
 func (d *Directory) storeSettings(sch *schema.Block, config cty.Value, where string) store.Settings {
-	s := store.Settings{Config: config, Schema: sch, Dir: d.Env.Dir, FS: d.Env.FS, Getenv: d.Env.Getenv, Agent: d.Agent, Hosts: d.Hosts}
+	s := store.Settings{Config: config, Schema: sch, Dir: d.Env.Dir, FS: d.Env.FS, Getenv: d.Env.Getenv, Agent: d.Agent, Hosts: d.Hosts, Tell: d.Tell, Stop: d.Stop}
 	if d.Secret != nil {
 		s.Learn = func(text string) { d.Secret(text, where) }
 	}

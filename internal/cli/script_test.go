@@ -17,6 +17,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli"
 	"github.com/lethe-iac/lethe/internal/provider/keeper"
 	"github.com/lethe-iac/lethe/internal/sshconn/sshdtest"
+	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/lethe-iac/lethe/internal/subprocess"
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -31,6 +32,7 @@ func TestMain(m *testing.M) {
 				os.Exit(code)
 			}
 			cli.Collect()
+			store.Hurry(20) // no test waits as long as a user would for a service
 			dir, err := os.Getwd()
 			if err != nil {
 				panic(err)

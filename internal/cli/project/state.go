@@ -21,6 +21,7 @@ func (p *Project) States() *backend.Directory { return p.states() }
 func (p *Project) newStates() *backend.Directory {
 	return &backend.Directory{
 		Env: Workspaces(p.Call), Limits: p.Limits, Sources: p.Call.Sources, Root: p.root, Display: p.Display, Agent: agent(p.Call), Hosts: p.hosts,
+		Tell: func(text string) { p.UI.Line(text) }, Stop: p.Call.Stops.Abandon,
 		Secret: func(text, where string) {
 			p.Call.Secrets.Add(text, secret.Origin{Addr: where, Kind: secret.Setting})
 		},

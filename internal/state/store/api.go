@@ -40,6 +40,8 @@ type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
+	// Transformed says that the body came compressed, as the transport asks for: it is not the one that an ETag is about.
+	Transformed bool
 
 	to string // method and address of the request
 }
@@ -96,7 +98,7 @@ func (a *API) Ask(ctx context.Context, method string, to *url.URL, header http.H
 	case len(text) > mostAnswer:
 		return nil, fmt.Errorf("the answer to %s %s is larger than %d bytes", method, a.name(to), mostAnswer)
 	}
-	answer := Answer{resp.StatusCode, resp.Header, text, method + " " + a.name(to)}
+	answer := Answer{resp.StatusCode, resp.Header, text, resp.Uncompressed, method + " " + a.name(to)}
 	if answer.Status/100 == 2 {
 		return &answer, nil
 	}
@@ -106,7 +108,7 @@ func (a *API) Ask(ctx context.Context, method string, to *url.URL, header http.H
 	}
 	err = &RefusedError{answer, strings.TrimSuffix(fmt.Sprintf("%s: %d %s: %s", answer.to, answer.Status, http.StatusText(answer.Status), said), ": ")}
 	if answer.open() {
-		err = &UnansweredError{Err: err}
+		err = &UnansweredError{Err: err, Unsent: answer.Status == http.StatusTooManyRequests, After: RetryAfter(answer.Header)}
 	}
 	return nil, err
 }

@@ -5,48 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"time"
 )
-
-// Tries say how often a request is made again, and how long a store waits before that.
-type Tries struct {
-	Again             int           // 0: one attempt
-	Shortest, Longest time.Duration // between two attempts; each is twice the one before
-}
-
-// Do does something until it is answered. Of a context that ended meanwhile the error says that in words for a user.
-func (t Tries) Do(ctx context.Context, do func() error) error {
-	pause := t.Shortest
-	for n := 0; ; n++ {
-		err := do()
-		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-			err = &endedError{err}
-		}
-		if !unanswered(err) || n == t.Again || ctx.Err() != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(pause/2 + rand.N(pause/2+1)):
-		}
-		pause = min(2*pause, t.Longest)
-	}
-}
-
-// endedError is an error of a request whose context ended.
-type endedError struct{ error }
-
-func (e *endedError) Error() string {
-	if errors.Is(e.error, context.DeadlineExceeded) {
-		return "it took too long"
-	}
-	return "it was interrupted"
-}
-
-func (e *endedError) Unwrap() error { return e.error }
 
 // Careful makes requests of a store again that got no answer (UnansweredError). What was written by one
 // may be there all the same, so it looks before it writes again: a state that is there already was
@@ -68,8 +28,8 @@ type careful struct {
 // Unwrap implements Wrapper.
 func (c *careful) Unwrap() Store { return c.Remote }
 
-// longestUnlock is how long giving a lock back may take, attempts included.
-const longestUnlock = time.Minute
+// longestUnlock is how long one attempt to give a lock back may take.
+const longestUnlock = 30 * time.Second
 
 // longestGiveUp is how long the same may take where it is not known whether there is a lock.
 const longestGiveUp = 10 * time.Second
@@ -97,24 +57,40 @@ func (c *careful) Delete(ctx context.Context, workspace string) error {
 	return c.tries.Do(ctx, func() error { return c.Remote.Delete(ctx, workspace) })
 }
 
-// Put implements Store.
+// Finisher is a store whose writing has more than one step. Finish does the steps that follow the first one, if that was done:
+// there reports whether the state is data. Version is that of what is there.
+type Finisher interface {
+	Finish(ctx context.Context, workspace string, data []byte) (v Version, there bool, err error)
+}
+
+// Put implements Store. A state that is refused as stale is there all the same if an earlier attempt wrote it, made by this
+// process or by a gateway on the way.
 func (c *careful) Put(ctx context.Context, workspace string, data []byte, prev Version) (v Version, err error) {
 	lost := false
-	err = c.tries.Do(ctx, func() error {
+	err = c.tries.Write(ctx, func(ctx context.Context) (err error) {
 		if lost {
-			have, now, err := c.Remote.Get(ctx, workspace)
+			now, there, err := c.finish(ctx, workspace, data)
 			switch {
 			case err != nil:
 				return err
-			case now != "" && bytes.Equal(have, data):
+			case there:
 				v = now
 				return nil
 			case now != prev:
 				return &StaleError{Workspace: workspace, Missing: now == ""}
 			}
 		}
-		var err error
 		v, err = c.Remote.Put(ctx, workspace, data, prev)
+		var stale *StaleError
+		if errors.As(err, &stale) && (lost || stale.Sent) {
+			now, there, finding := c.finish(ctx, workspace, data)
+			switch {
+			case unanswered(finding):
+				err, lost = finding, true
+			case there && now != prev:
+				v, err = now, finding
+			}
+		}
 		lost = lost || open(err)
 		return err
 	})
@@ -122,6 +98,15 @@ func (c *careful) Put(ctx context.Context, workspace string, data []byte, prev V
 		err = fmt.Errorf("whether the state was written is not known: %w", err)
 	}
 	return v, err
+}
+
+// finish reports whether a state is there, and sees to it that all of it is.
+func (c *careful) finish(ctx context.Context, workspace string, data []byte) (v Version, there bool, err error) {
+	if f, ok := As[Finisher](c.Remote); ok {
+		return f.Finish(ctx, workspace, data)
+	}
+	have, v, err := c.Remote.Get(ctx, workspace)
+	return v, err == nil && v != "" && bytes.Equal(have, data), err
 }
 
 // Lock implements Store.
@@ -140,9 +125,7 @@ func (c *careful) Lock(ctx context.Context, workspace string, who LockInfo) (fun
 		return nil, err
 	}
 	return func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestUnlock)
-		defer cancel()
-		return c.settle(ctx, func() error { return unlock(ctx) })
+		return c.settle(ctx, unlock)
 	}, nil
 }
 
@@ -155,13 +138,6 @@ func (c *careful) giveUp(ctx context.Context, workspace, id string, err error) e
 		return fmt.Errorf("whether the lock was taken is not known (its ID is %s): %w", id, err)
 	}
 	return err
-}
-
-// open reports whether a request without an answer may have been carried out: it was made, and there was a connection.
-func open(err error) bool {
-	var u *UnansweredError
-	var op *net.OpError
-	return errors.As(err, &u) && !u.Unsent && !(errors.As(err, &op) && op.Op == "dial")
 }
 
 // Join implements Divisible, where the store within does.
@@ -199,15 +175,17 @@ func (m *carefulMember) Turn(ctx context.Context) (done func(context.Context) er
 
 // Break implements Breaker.
 func (c *careful) Break(ctx context.Context, workspace, id string) error {
-	return c.settle(ctx, func() error { return c.Remote.Break(ctx, workspace, id) })
+	return c.settle(ctx, func(ctx context.Context) error { return c.Remote.Break(ctx, workspace, id) })
 }
 
 // settle gives a lock back. One that is not there any more after an attempt without an answer, or is of
 // another, was given back by that.
-func (c *careful) settle(ctx context.Context, unlock func() error) error {
+func (c *careful) settle(ctx context.Context, unlock func(context.Context) error) error {
 	lost := false
-	return c.tries.Do(ctx, func() error {
-		err := unlock()
+	return c.tries.Write(ctx, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, longestUnlock)
+		defer cancel()
+		err := unlock(ctx)
 		var held *LockError
 		if lost && errors.As(err, &held) {
 			return nil
@@ -215,9 +193,4 @@ func (c *careful) settle(ctx context.Context, unlock func() error) error {
 		lost = lost || open(err)
 		return err
 	})
-}
-
-func unanswered(err error) bool {
-	var u *UnansweredError
-	return errors.As(err, &u)
 }

@@ -104,7 +104,7 @@ func (c *careful) PutPart(ctx context.Context, workspace string, part Part, prev
 		return "", errors.New("the backend cannot say which version a state has")
 	}
 	lost := Version("")
-	err = c.tries.Do(ctx, func() error {
+	err = c.tries.Write(ctx, func(ctx context.Context) error {
 		if lost != "" {
 			switch now, err := versions.Version(ctx, workspace); {
 			case err != nil:

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +27,10 @@ type Settings struct {
 	Learn  func(text string)   // called with each value of a sensitive setting; may be nil
 	Hosts  Hosts               // for stores of services that have a host; may be nil
 
+	Blank bool              // an empty text is as one that is not set, so that the environment counts
+	Tell  func(text string) // called with what a user should know meanwhile: that a request is retried, say; may be nil
+	Stop  context.Context   // ends retries, also of writes; may be nil
+
 	within cty.Path // what In has gone into
 }
 
@@ -34,6 +40,38 @@ type Hosts interface {
 	Service(ctx context.Context, host, service string) (*url.URL, error)
 	// Token is what the user has for a host; "" for nothing.
 	Token(ctx context.Context, host string) (string, error)
+}
+
+// File returns the path of a file that a setting names. One that is not there as it is written may begin with "~", and
+// contain environment variables.
+func (s Settings) File(path string) string {
+	if path == "" {
+		return ""
+	}
+	at := s.absolute(path)
+	if _, err := os.Stat(at); err == nil || !strings.ContainsAny(path, "~$") {
+		return at
+	}
+	getenv := s.Getenv
+	if getenv == nil {
+		getenv = os.Getenv
+	}
+	path = os.Expand(path, getenv)
+	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
+		home := getenv("HOME")
+		if home == "" {
+			home, _ = os.UserHomeDir()
+		}
+		path = filepath.Join(home, rest)
+	}
+	return s.absolute(path)
+}
+
+func (s Settings) absolute(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(s.Dir, path)
 }
 
 // Schema is that of a driver's settings, in any order.
@@ -107,7 +145,7 @@ func (s Settings) Text(name string, env ...string) (string, bool) {
 }
 
 func (s Settings) text(name string, env []string) (string, bool) {
-	if v, ok := s.value(name, cty.String); ok {
+	if v, ok := s.value(name, cty.String); ok && (v.AsString() != "" || !s.Blank) {
 		return v.AsString(), true
 	}
 	for _, e := range env {

@@ -21,6 +21,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/schema"
 )
@@ -130,6 +131,7 @@ func Sentence(err error) string {
 type StaleError struct {
 	Workspace string
 	Missing   bool // there is no state any more
+	Sent      bool // the write itself was refused, after the state had been of the expected version
 }
 
 func (e *StaleError) Error() string {
@@ -190,7 +192,8 @@ type Driver struct {
 // out: the connection broke, or the server failed while it worked. Careful settles what it left.
 type UnansweredError struct {
 	Err    error
-	Unsent bool // the request was not made, since there was no token for it, or no connection
+	Unsent bool          // the request was not carried out: there was no token for it, no connection, or the service was busy
+	After  time.Duration // how long the service asks to wait; 0: it does not say
 }
 
 func (e *UnansweredError) Error() string { return e.Err.Error() }

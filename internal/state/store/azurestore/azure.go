@@ -19,6 +19,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -159,7 +160,7 @@ func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev st
 	_, err = r.blob(workspace).Upload(ctx, streaming.NopCloser(bytes.NewReader(data)), o)
 	switch {
 	case bloberror.HasCode(err, bloberror.ConditionNotMet, bloberror.BlobAlreadyExists):
-		return "", &store.StaleError{Workspace: workspace}
+		return "", &store.StaleError{Workspace: workspace, Sent: true}
 	case isLeased(err):
 		return "", r.locked(ctx, workspace, errors.New("someone else holds the lock of the state"))
 	}
@@ -246,14 +247,24 @@ func answered(err error) error {
 	if err == nil || errors.As(err, &none) || errors.As(err, &known) {
 		return err
 	}
+	lost := &store.UnansweredError{Err: err}
 	var refused *azcore.ResponseError
-	if errors.As(err, &refused) {
-		err = fmt.Errorf("the storage account answers %d %s", refused.StatusCode, cmp.Or(refused.ErrorCode, http.StatusText(refused.StatusCode)))
-		if refused.StatusCode < 500 && refused.StatusCode != http.StatusTooManyRequests {
-			return err
+	var sending *url.Error
+	switch {
+	case errors.As(err, &refused):
+		lost.Err = fmt.Errorf("the storage account answers %d %s", refused.StatusCode, cmp.Or(refused.ErrorCode, http.StatusText(refused.StatusCode)))
+		if refused.StatusCode < 500 && refused.StatusCode != http.StatusTooManyRequests && refused.StatusCode != http.StatusRequestTimeout {
+			return lost.Err
 		}
+		lost.Unsent = refused.StatusCode == http.StatusTooManyRequests
+		if refused.RawResponse != nil {
+			lost.After = store.RetryAfter(refused.RawResponse.Header)
+		}
+	case errors.As(err, &sending): // the query of the address is a signature
+		at, _, _ := strings.Cut(sending.URL, "?")
+		lost.Err = fmt.Errorf("%s %q: %w", sending.Op, at, sending.Err)
 	}
-	return &store.UnansweredError{Err: err}
+	return lost
 }
 
 // without is metadata without what says who has the lock. Names of metadata have no case.

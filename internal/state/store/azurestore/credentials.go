@@ -26,6 +26,10 @@ type reader struct {
 func (r *reader) container(ctx context.Context, at, account string, o *container.ClientOptions) (*container.Client, error) {
 	key := r.Text("access_key", "ARM_ACCESS_KEY")
 	if sas := r.Text("sas_token", "ARM_SAS_TOKEN"); key == "" && sas != "" {
+		if q, err := url.ParseQuery(strings.TrimPrefix(sas, "?")); err == nil { // it is sent in another order, and encoded anew
+			r.S.Secret(q.Get("sig"))
+			r.S.Secret(url.QueryEscape(q.Get("sig")))
+		}
 		return container.NewClientWithNoCredential(at+"?"+strings.TrimPrefix(sas, "?"), o)
 	}
 	if key == "" {
@@ -87,7 +91,11 @@ func (r *reader) blobEndpoint(ctx context.Context, account string) (string, erro
 // manager asks the resource manager about the account.
 func (r *reader) manager(ctx context.Context, token azcore.TokenCredential, method, account, operation string, said any) error {
 	manager := r.cloud.Services[cloud.ResourceManager]
-	t, err := token.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{manager.Audience + "/.default"}})
+	var t azcore.AccessToken
+	err := r.S.Tries(cloudauth.AzureReading).Do(ctx, func() (err error) {
+		t, err = token.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{manager.Audience + "/.default"}})
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -96,5 +104,5 @@ func (r *reader) manager(ctx context.Context, token azcore.TokenCredential, meth
 	if err != nil {
 		return err
 	}
-	return cloudauth.Bearer(t.Token).JSON(ctx, method, to, nil, nil, said)
+	return r.S.Tries(cloudauth.AzureReading).Do(ctx, func() error { return cloudauth.Bearer(t.Token).JSON(ctx, method, to, nil, nil, said) })
 }

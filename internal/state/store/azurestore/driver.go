@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -29,6 +28,7 @@ var Driver = store.Driver{Name: "azurerm", Schema: store.Schema(cloudauth.AzureA
 )...), Open: open}
 
 func open(ctx context.Context, s store.Settings) (store.Store, error) {
+	s.Blank = true
 	r := &reader{Reader: store.Reader{S: s}}
 	account, name, key := r.Must("storage_account_name"), r.Must("container_name"), r.Must("key")
 	snapshot, lookup := r.Flag("snapshot", "ARM_SNAPSHOT"), r.Flag("lookup_blob_endpoint", "ARM_USE_DNS_ZONE_ENDPOINT")
@@ -54,5 +54,5 @@ func open(ctx context.Context, s store.Settings) (store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return store.Careful(New(Options{Container: client, Key: key, Snapshot: snapshot}), store.Tries{Again: 5, Shortest: 250 * time.Millisecond, Longest: 20 * time.Second}), nil
+	return store.Careful(New(Options{Container: client, Key: key, Snapshot: snapshot}), s.Tries(cloudauth.AzureReading)), nil
 }

@@ -11,10 +11,12 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -76,6 +78,9 @@ func AWSAttrs(own ...*schema.Attr) []*schema.Attr {
 	)
 }
 
+// AWSReading is how long requests to AWS that read are retried at least, which is as long as its SDK does.
+const AWSReading = 30 * time.Second
+
 // awsReader reads the settings for services of AWS.
 type awsReader struct{ *store.Reader }
 
@@ -114,12 +119,13 @@ func AWS(ctx context.Context, s *store.Reader) aws.Config {
 	}
 	profile := r.Text("profile")
 	add(profile != "", config.WithSharedConfigProfile(profile))
-	files := r.S.List("shared_config_files")
+	files := r.files(r.S.List("shared_config_files"), "AWS_CONFIG_FILE")
 	add(len(files) > 0, config.WithSharedConfigFiles(files))
 	files = r.S.List("shared_credentials_files")
 	if older := r.Text("shared_credentials_file"); older != "" {
 		files = append(files, older)
 	}
+	files = r.files(files, "AWS_SHARED_CREDENTIALS_FILE")
 	add(len(files) > 0, config.WithSharedCredentialsFiles(files))
 	key, secret := r.Text("access_key"), r.Text("secret_key")
 	if (key == "") != (secret == "") {
@@ -139,8 +145,8 @@ func AWS(ctx context.Context, s *store.Reader) aws.Config {
 		}
 		add(mode != imds.EndpointModeStateUnset, config.WithEC2IMDSEndpointMode(mode))
 	}
-	if path := r.Text("custom_ca_bundle"); path != "" {
-		f, err := os.Open(path)
+	if path := r.Text("custom_ca_bundle", "AWS_CA_BUNDLE"); path != "" {
+		f, err := os.Open(r.S.File(path))
 		if err != nil {
 			r.Bad("custom_ca_bundle", "the file that custom_ca_bundle names cannot be read: %w", err)
 		} else {
@@ -161,21 +167,63 @@ func AWS(ctx context.Context, s *store.Reader) aws.Config {
 		r.Fail(r.S.Missing("region", "AWS_REGION", "AWS_DEFAULT_REGION"))
 	}
 	r.assume(&c)
-	c.Credentials = asker{c.Credentials}
+	c.Credentials = asker{c.Credentials, &atomic.Bool{}}
 	return c
 }
 
+// files are those that a setting names, or else an environment variable of the SDK, which knows no directory but its own.
+func (r *awsReader) files(named []string, env string) (paths []string) {
+	if at := r.Text("", env); len(named) == 0 && at != "" {
+		named = []string{at}
+	}
+	for _, path := range named {
+		paths = append(paths, r.S.File(path))
+	}
+	return paths
+}
+
 // asker finds out who asks. Where that gets no answer, the request that it is for is not made.
-type asker struct{ aws.CredentialsProvider }
+type asker struct {
+	aws.CredentialsProvider
+	had *atomic.Bool // there were credentials once
+}
 
 // Retrieve implements aws.CredentialsProvider.
 func (a asker) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	c, err := a.CredentialsProvider.Retrieve(ctx)
+	if err == nil {
+		a.had.Store(true)
+	}
+	var op *smithy.OperationError
+	if errors.As(err, &op) && op.ServiceID == "ec2imds" && awsStatus(err) == 0 && !a.had.Load() {
+		return c, err // this is no machine of AWS
+	}
 	return c, store.Unsent(AWSAnswered(err))
 }
 
-// AWSAnswered tells errors that a service gave from those of the way there, and from those of a service that fails: they
-// are *store.UnansweredErrors.
+// awsLater are the errors with which a service asks for a request to be made later: it was not carried out.
+var awsLater = []string{
+	"ConditionalRequestConflict", "OperationAborted", // others write the same object at this moment
+	"InvalidIdentityToken", "InvalidIdentityTokenException", "IDPCommunicationError", // the keys of the identity provider are not there yet
+	"ThrottlingError", "ServiceUnavailable",
+}
+
+// awsBusy reports whether an error with that code asks for a request to be made later.
+func awsBusy(code string) bool {
+	_, throttled := retry.DefaultThrottleErrorCodes[code]
+	return throttled || slices.Contains(awsLater, code)
+}
+
+func awsStatus(err error) int {
+	var resp *awshttp.ResponseError
+	if errors.As(err, &resp) {
+		return resp.HTTPStatusCode()
+	}
+	return 0
+}
+
+// AWSAnswered tells errors that a service gave from those of the way there, from those of a service that fails, and from
+// those with which it asks for the request to be made again: they are *store.UnansweredErrors.
 func AWSAnswered(err error) error {
 	var known *store.UnansweredError
 	if err == nil || errors.As(err, &known) {
@@ -184,17 +232,25 @@ func AWSAnswered(err error) error {
 	var refused smithy.APIError
 	var resp *awshttp.ResponseError
 	var sending *smithyhttp.RequestSendError
-	status := 0
-	if errors.As(err, &resp) {
-		status = resp.HTTPStatusCode()
+	var skewed interface{ RetryableError() bool } // the SDK has set its clock by that of the service
+	lost, status, code := &store.UnansweredError{Err: err}, awsStatus(err), ""
+	if errors.As(err, &resp) && resp.HTTPResponse() != nil {
+		lost.After = store.RetryAfter(resp.HTTPResponse().Header)
 	}
+	if errors.As(err, &refused) {
+		code = refused.ErrorCode()
+	}
+	_, timeout := retry.DefaultRetryableErrorCodes[code]
 	switch {
-	case errors.As(err, &refused) && status < 500 && status != http.StatusTooManyRequests:
+	case awsBusy(code), status == http.StatusTooManyRequests, errors.As(err, &skewed) && skewed.RetryableError() && code != "":
+		lost.Unsent = true
+	case timeout:
+	case code != "" && status < 500:
 		return err
 	case status == 0 && !errors.As(err, &sending): // no request was made: it could not be signed, say
 		return err
 	}
-	return &store.UnansweredError{Err: err}
+	return lost
 }
 
 // client is one that goes by the proxies of the settings, or else by those of the environment.
@@ -246,7 +302,7 @@ func (r *awsReader) sts(c aws.Config) *sts.Client {
 // assume takes the roles that the settings name, the one with a web identity first.
 func (r *awsReader) assume(c *aws.Config) {
 	if web := r.in("assume_role_with_web_identity"); web.S.Set() {
-		token := stscreds.IdentityTokenRetriever(stscreds.IdentityTokenFile(web.Text("web_identity_token_file", "AWS_WEB_IDENTITY_TOKEN_FILE")))
+		token := stscreds.IdentityTokenRetriever(stscreds.IdentityTokenFile(r.S.File(web.Text("web_identity_token_file", "AWS_WEB_IDENTITY_TOKEN_FILE"))))
 		if text := web.Text("web_identity_token"); text != "" {
 			token = identityToken(text)
 		}
@@ -300,7 +356,12 @@ func AWSAccount(ctx context.Context, s *store.Reader, c aws.Config) {
 	if len(allowed)+len(forbidden) == 0 || r.Err != nil {
 		return
 	}
-	who, err := r.sts(c).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
+	var who *sts.GetCallerIdentityOutput
+	client := r.sts(c)
+	err := r.S.Tries(AWSReading).Do(ctx, func() (err error) {
+		who, err = client.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
+		return AWSAnswered(err)
+	})
 	if err != nil {
 		r.Fail(fmt.Errorf("the AWS account that the credentials belong to could not be determined: %w", err))
 		return

@@ -1,6 +1,7 @@
 package cloudauth
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -9,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -43,6 +45,9 @@ func AzureAttrs(own ...*schema.Attr) []*schema.Attr {
 	)
 }
 
+// AzureReading is how long requests to Azure that read are retried at least.
+const AzureReading = time.Minute
+
 // Bearer asks with a token.
 func Bearer(token string) *store.API {
 	return &store.API{Client: http.DefaultClient, Header: http.Header{"Authorization": {"Bearer " + token}}}
@@ -60,7 +65,7 @@ func (r *azureReader) orFile(name, env, fileName, fileEnv string) string {
 	if path == "" {
 		return ""
 	}
-	data, err := os.ReadFile(path)
+	data, err := os.ReadFile(r.S.File(path))
 	if err != nil {
 		r.Bad(fileName, "the file that %q names cannot be read: %w", fileName, err)
 	}
@@ -97,6 +102,12 @@ func (c credential) GetToken(ctx context.Context, o policy.TokenRequestOptions) 
 		return token, err
 	case errors.As(err, &unanswered):
 		return token, store.Unsent(err)
+	case errors.As(err, &failed) && c.later(failed):
+		lost := &store.UnansweredError{Err: errors.New("Microsoft Entra ID does not answer: " + strings.Join(strings.Fields(err.Error()), " ")), Unsent: true}
+		if failed.RawResponse != nil {
+			lost.Err, lost.After = errors.New("Microsoft Entra ID gives no token: "+failed.RawResponse.Status), store.RetryAfter(failed.RawResponse.Header)
+		}
+		return token, lost
 	case errors.As(err, &failed) && failed.RawResponse != nil: // its text has lines for what was sent and what came
 		var said struct {
 			Description string `json:"error_description"`
@@ -107,6 +118,16 @@ func (c credential) GetToken(ctx context.Context, o policy.TokenRequestOptions) 
 		return token, &NoTokenError{strings.TrimRight("Microsoft Entra ID gives no token: "+failed.RawResponse.Status+": "+description, ":. ")}
 	}
 	return token, &NoTokenError{"there is no token of Microsoft Entra ID: " + strings.Join(strings.Fields(err.Error()), " ")}
+}
+
+// later reports whether a later attempt may have more luck. An error without an answer is one of the way there, but for the
+// program of the Azure CLI.
+func (c credential) later(failed *azidentity.AuthenticationFailedError) bool {
+	if failed.RawResponse == nil {
+		_, program := c.TokenCredential.(*azidentity.AzureCLICredential)
+		return !program
+	}
+	return failed.RawResponse.StatusCode >= 500 || failed.RawResponse.StatusCode == http.StatusTooManyRequests
 }
 
 // credential is the one that the settings name.
@@ -126,7 +147,7 @@ func (r *azureReader) credential(in Cloud) (azcore.TokenCredential, error) {
 	case certificate != "" || path != "":
 		data, err := base64.StdEncoding.DecodeString(certificate)
 		if path != "" {
-			data, err = os.ReadFile(path)
+			data, err = os.ReadFile(r.S.File(path))
 		}
 		if err != nil {
 			return nil, r.S.Bad(r.Which("client_certificate", "client_certificate_path"), "the client certificate cannot be read: %w", err)
@@ -167,8 +188,9 @@ func (r *azureReader) identity(tenant, client string, o azcore.ClientOptions, ot
 		return nil, r.Err
 	}
 	assertion := func(ctx context.Context) (string, error) {
-		if token != "" {
-			return token, nil
+		if token != "" { // a file has a new one from time to time
+			again := &azureReader{&store.Reader{S: r.S}}
+			return cmp.Or(again.orFile("oidc_token", "ARM_OIDC_TOKEN", "oidc_token_file_path", "ARM_OIDC_TOKEN_FILE_PATH"), token), nil
 		}
 		u, err := url.Parse(request)
 		if err != nil || request == "" {

@@ -33,7 +33,11 @@ var clouds = map[string]Cloud{
 // AzureCloud is the cloud that the settings name. Mistakes are noted in s.
 func AzureCloud(ctx context.Context, s *store.Reader) Cloud {
 	if host := s.Text("metadata_host", "ARM_METADATA_HOSTNAME"); host != "" {
-		c, err := otherCloud(ctx, host)
+		var c Cloud
+		err := s.S.Tries(AzureReading).Do(ctx, func() (err error) {
+			c, err = otherCloud(ctx, host)
+			return err
+		})
 		if err != nil {
 			s.Bad("metadata_host", `the "metadata_host" %q does not say what its cloud has: %w`, host, err)
 		}

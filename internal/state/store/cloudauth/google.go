@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/schema"
@@ -45,7 +43,7 @@ func Google(ctx context.Context, s store.Settings, scope string) oauth2.TokenSou
 		return t
 	}
 	return oauth2.ReuseTokenSource(nil, &tokens{
-		ctx: ctx, scope: scope, dir: s.Dir, universe: GoogleDomain(s),
+		ctx: context.WithoutCancel(ctx), scope: scope, file: s.File, universe: GoogleDomain(s),
 		credentials: text("credentials", "GOOGLE_BACKEND_CREDENTIALS", "GOOGLE_CREDENTIALS"),
 		access:      text("access_token", "GOOGLE_OAUTH_ACCESS_TOKEN"),
 		account:     text("impersonate_service_account", "GOOGLE_BACKEND_IMPERSONATE_SERVICE_ACCOUNT", "GOOGLE_IMPERSONATE_SERVICE_ACCOUNT"),
@@ -62,9 +60,10 @@ func ErrorMessage(text []byte) string {
 
 // tokens finds credentials when they are first needed.
 type tokens struct {
-	ctx                                                context.Context
-	credentials, access, account, dir, universe, scope string
-	delegates                                          []string
+	ctx                                           context.Context // not that of one request: tokens are needed after an interrupt, too
+	credentials, access, account, universe, scope string
+	delegates                                     []string
+	file                                          func(string) string // the path of a file that a setting names
 }
 
 // Token implements oauth2.TokenSource. The error is a *store.UnansweredError where a later attempt may have more luck.
@@ -83,10 +82,39 @@ func (t *tokens) Token() (*oauth2.Token, error) {
 	switch {
 	case err == nil:
 		return token, nil
-	case errors.As(err, &refused) && refused.Response.StatusCode < 500, store.Refused(err, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound):
+	case errors.As(err, &refused) && !later(refused), store.Refused(err, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound):
 		return nil, err
 	}
-	return nil, &store.UnansweredError{Err: err, Unsent: true}
+	lost := &store.UnansweredError{Err: err, Unsent: true}
+	if refused != nil {
+		lost.After = store.RetryAfter(refused.Response.Header)
+	}
+	return nil, lost
+}
+
+// later reports whether a refusal asks for a request to be made later.
+func later(refused *oauth2.RetrieveError) bool {
+	status := refused.Response.StatusCode
+	return status >= 500 || status == http.StatusTooManyRequests || status == http.StatusRequestTimeout || refused.ErrorCode == "temporarily_unavailable"
+}
+
+// TokenWithin asks for a token, and does not wait for it longer than a context lasts.
+func TokenWithin(ctx context.Context, tokens oauth2.TokenSource) (*oauth2.Token, error) {
+	type answer struct {
+		token *oauth2.Token
+		err   error
+	}
+	said := make(chan answer, 1)
+	go func() {
+		token, err := tokens.Token()
+		said <- answer{token, err}
+	}()
+	select {
+	case a := <-said:
+		return a.token, a.err
+	case <-ctx.Done():
+		return nil, &store.UnansweredError{Err: ctx.Err(), Unsent: true}
+	}
 }
 
 // source is that of the user's own credentials.
@@ -107,15 +135,8 @@ func (t *tokens) source() (oauth2.TokenSource, error) {
 	}
 	text := []byte(t.credentials)
 	if !json.Valid(text) {
-		path := t.credentials
-		if rest, ok := strings.CutPrefix(path, "~/"); ok {
-			home, _ := os.UserHomeDir()
-			path = filepath.Join(home, rest)
-		} else if !filepath.IsAbs(path) {
-			path = filepath.Join(t.dir, path)
-		}
 		var err error
-		if text, err = os.ReadFile(path); err != nil {
+		if text, err = os.ReadFile(t.file(t.credentials)); err != nil {
 			return nil, errors.New(`the string provided in "credentials" is neither valid JSON nor the path of a file that can be read`)
 		}
 	}

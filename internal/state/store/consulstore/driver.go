@@ -66,6 +66,7 @@ func (r *reader) file(name string, env ...string) []byte {
 }
 
 func open(_ context.Context, s store.Settings) (store.Store, error) {
+	s.Blank = true
 	r := &reader{Reader: store.Reader{S: s}}
 	o := Options{Path: r.Text("path"), Gzip: r.flag("gzip", false), NoLock: !r.flag("lock", true), Header: http.Header{}, Query: url.Values{}}
 	switch {
@@ -97,7 +98,7 @@ func open(_ context.Context, s store.Settings) (store.Store, error) {
 		return nil, r.Err
 	}
 	o.Client = &http.Client{Transport: transport}
-	return store.Careful(New(o), store.Tries{Again: 5, Shortest: 250 * time.Millisecond, Longest: 20 * time.Second}), nil
+	return store.Careful(New(o), s.Tries(10*time.Second)), nil
 }
 
 // server is the address of the agent, which may be a socket.

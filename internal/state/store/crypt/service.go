@@ -18,9 +18,9 @@ func (e *serviceError) Unwrap() error { return e.error }
 
 // asked asks a service until it answers. What was not answered is no matter for store.Careful, which is for stores.
 func asked(ctx context.Context, service string, do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	err := store.Tries{Again: 3, Shortest: 250 * time.Millisecond, Longest: 2 * time.Second}.Do(ctx, func() error { return do(ctx) })
+	err := store.Settings{}.Tries(time.Minute).Do(ctx, func() error { return do(ctx) })
 	var refused *store.RefusedError
 	var unanswered *store.UnansweredError
 	switch {

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -29,15 +30,20 @@ var Driver = store.Driver{Name: "gcs", Schema: store.Schema(cloudauth.GoogleAttr
 const scope = "https://www.googleapis.com/auth/devstorage.read_write"
 
 func open(ctx context.Context, s store.Settings) (store.Store, error) {
+	s.Blank = true
 	r := &store.Reader{S: s}
 	o := Options{Bucket: r.Must("bucket"), Prefix: strings.TrimLeft(r.Text("prefix"), "/"), KMSKey: r.Text("kms_encryption_key", "GOOGLE_KMS_ENCRYPTION_KEY"), Header: http.Header{}}
 	if s.Agent != "" {
 		o.Header.Set("User-Agent", s.Agent)
 	}
 	if key := r.Text("encryption_key", "GOOGLE_ENCRYPTION_KEY"); key != "" {
+		if text, err := os.ReadFile(s.File(key)); err == nil { // it may be the path of a file with the key
+			key = strings.TrimSpace(string(text))
+			s.Secret(key)
+		}
 		raw, err := base64.StdEncoding.DecodeString(key)
 		if err != nil || len(raw) != 32 {
-			r.Bad("encryption_key", `the value of "encryption_key" must be a key of 32 bytes, encoded in base64`)
+			r.Bad("encryption_key", `the value of "encryption_key" must be a key of 32 bytes, encoded in base64, or the path of a file that contains one`)
 		}
 		if o.KMSKey != "" {
 			r.Bad("kms_encryption_key", `only one of "encryption_key" and "kms_encryption_key" can be set`)
@@ -48,7 +54,11 @@ func open(ctx context.Context, s store.Settings) (store.Store, error) {
 			"X-Goog-Encryption-Key-Sha256": {base64.StdEncoding.EncodeToString(sum[:])},
 		}
 	}
-	at := cmp.Or(r.Text("storage_custom_endpoint", "GOOGLE_BACKEND_STORAGE_CUSTOM_ENDPOINT", "GOOGLE_STORAGE_CUSTOM_ENDPOINT"), "https://storage."+cloudauth.GoogleDomain(s))
+	emulator := r.Text("", "STORAGE_EMULATOR_HOST")
+	if emulator != "" && !strings.Contains(emulator, "://") {
+		emulator = "http://" + emulator
+	}
+	at := cmp.Or(r.Text("storage_custom_endpoint", "GOOGLE_BACKEND_STORAGE_CUSTOM_ENDPOINT", "GOOGLE_STORAGE_CUSTOM_ENDPOINT"), emulator, "https://storage."+cloudauth.GoogleDomain(s))
 	var err error
 	if o.Endpoint, err = url.Parse(at); err != nil || o.Endpoint.Host == "" {
 		r.Bad("storage_custom_endpoint", `the value of "storage_custom_endpoint" must be an address, such as https://storage.example.com`)
@@ -58,6 +68,9 @@ func open(ctx context.Context, s store.Settings) (store.Store, error) {
 	}
 	// It may name the version of the API, which the names of requests have already.
 	o.Endpoint.Path = strings.TrimSuffix(strings.TrimSuffix(o.Endpoint.Path, "/"), "/storage/v1")
-	o.Client, o.Tokens = oauth2.NewClient(ctx, nil), cloudauth.Google(ctx, s, scope)
-	return store.Careful(New(o), store.Tries{Again: 5, Shortest: 250 * time.Millisecond, Longest: 20 * time.Second}), nil
+	o.Client = oauth2.NewClient(ctx, nil)
+	if emulator == "" {
+		o.Tokens = cloudauth.Google(ctx, s, scope)
+	}
+	return store.Careful(New(o), s.Tries(time.Minute)), nil
 }

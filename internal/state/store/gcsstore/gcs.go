@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 
@@ -23,7 +24,7 @@ import (
 // Options say where states are.
 type Options struct {
 	Client   *http.Client
-	Tokens   oauth2.TokenSource // of who asks
+	Tokens   oauth2.TokenSource // of who asks; nil for an emulator, which wants none
 	Endpoint *url.URL           // of the API: https://storage.googleapis.com
 	Bucket   string
 	Prefix   string // before the names of objects; "" for none
@@ -38,7 +39,10 @@ type Options struct {
 func New(o Options) store.Remote {
 	// Where there is no token, no request is made, and nothing is open about it: oauth2's client does not say that.
 	sign := func(req *http.Request, _ []byte) error {
-		token, err := o.Tokens.Token()
+		if o.Tokens == nil {
+			return nil
+		}
+		token, err := cloudauth.TokenWithin(req.Context(), o.Tokens)
 		if err == nil {
 			token.SetAuthHeader(req)
 		}
@@ -54,11 +58,9 @@ type remote struct {
 
 const stateSuffix, lockSuffix = ".tfstate", ".tflock"
 
+// name is that of an object. Terraform and OpenTofu join its parts as those of a path, which leaves out empty parts, and ".".
 func (r *remote) name(workspace, suffix string) string {
-	if r.o.Prefix == "" {
-		return workspace + suffix
-	}
-	return strings.TrimSuffix(r.o.Prefix, "/") + "/" + workspace + suffix
+	return path.Join(r.o.Prefix, workspace+suffix)
 }
 
 // Place implements store.Placed.
@@ -70,9 +72,9 @@ func (r *remote) Place(workspace string) string {
 const nothing = "0"
 
 // ask makes a request about an object, or one about those of the bucket. header may be nil.
-func (r *remote) ask(ctx context.Context, method, path string, q url.Values, header http.Header, body []byte) (*store.Answer, error) {
+func (r *remote) ask(ctx context.Context, method, at string, q url.Values, header http.Header, body []byte) (*store.Answer, error) {
 	u := *r.o.Endpoint
-	u.RawPath = strings.TrimSuffix(u.Path, "/") + path
+	u.RawPath = strings.TrimSuffix(u.Path, "/") + at
 	var err error
 	if u.Path, err = url.PathUnescape(u.RawPath); err != nil {
 		return nil, err
@@ -177,7 +179,7 @@ func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev st
 	if err != nil {
 		return "", err
 	}
-	return "", &store.StaleError{Workspace: workspace, Missing: len(have) == 0}
+	return "", &store.StaleError{Workspace: workspace, Missing: len(have) == 0, Sent: true}
 }
 
 // Delete implements store.Store.
@@ -190,7 +192,7 @@ func (r *remote) Delete(ctx context.Context, workspace string) error {
 
 // List implements store.Store.
 func (r *remote) List(ctx context.Context) ([]string, error) {
-	prefix := r.name("", "")
+	prefix, _ := strings.CutSuffix(r.name(store.Default, ""), store.Default)
 	names := []string{}
 	for page := ""; ; {
 		q := url.Values{"prefix": {prefix}, "delimiter": {"/"}, "fields": {"items(name),nextPageToken"}}

@@ -45,7 +45,8 @@ func open(_ context.Context, s store.Settings) (store.Store, error) {
 		Update: r.text("update_method", http.MethodPost), Lock: r.text("lock_method", "LOCK"), Unlock: r.text("unlock_method", "UNLOCK"),
 		User: r.text("username", ""), Password: r.text("password", ""), Header: r.header(),
 	}
-	tries := store.Tries{Again: r.int("retry_max", 2), Shortest: time.Duration(r.int("retry_wait_min", 1)) * time.Second, Longest: time.Duration(r.int("retry_wait_max", 30)) * time.Second}
+	tries := s.Tries(0)
+	tries.Again, tries.Shortest, tries.Longest = r.int("retry_max", 2), time.Duration(r.int("retry_wait_min", 1))*time.Second, time.Duration(r.int("retry_wait_max", 30))*time.Second
 	o.Client = r.client(o.Header)
 	if o.Address == nil {
 		r.Fail(s.Missing("address", env("address")))
@@ -70,8 +71,8 @@ func (r *reader) int(name string, otherwise int) int {
 }
 
 func (r *reader) url(name string) *url.URL {
-	t := r.text(name, "")
-	if t == "" {
+	t, set := r.S.Text(name, env(name))
+	if !set {
 		return nil
 	}
 	u, err := url.Parse(t)
@@ -131,11 +132,11 @@ func (r *reader) client(header http.Header) *http.Client {
 	return &http.Client{Transport: t, CheckRedirect: func(req *http.Request, via []*http.Request) error {
 		switch first := via[0]; {
 		case len(via) > 9:
-			return errors.New("more than nine redirects")
+			return &store.RedirectError{Err: errors.New("more than nine redirects")}
 		case req.Method != first.Method:
-			return fmt.Errorf("a redirect of %s to %s: only 307 and 308 keep the method", first.Method, req.URL.Redacted())
+			return &store.RedirectError{Err: fmt.Errorf("a redirect of %s to %s: only 307 and 308 keep the method", first.Method, req.URL.Redacted())}
 		case first.URL.Scheme == "https" && req.URL.Scheme != "https":
-			return errors.New("a redirect from https to http")
+			return &store.RedirectError{Err: errors.New("a redirect from https to http")}
 		case req.URL.Host != first.URL.Host:
 			for name := range header { // net/http keeps back the credentials that it knows as such
 				req.Header.Del(name)

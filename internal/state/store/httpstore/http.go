@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 
 	"github.com/lethe-iac/lethe/internal/state/store"
@@ -78,22 +79,37 @@ func failed(err error, method string, to *url.URL) error {
 	}
 	var unanswered *store.UnansweredError
 	if errors.As(err, &unanswered) {
-		return &store.UnansweredError{Err: said}
+		return &store.UnansweredError{Err: said, Unsent: unanswered.Unsent, After: unanswered.After}
 	}
 	return said
 }
 
+// read is the answer about the state.
+type read struct {
+	data    []byte
+	version store.Version // "" where there is no state
+	etag    string        // that a condition can name, "" for none
+	there   bool          // there is something at the address, which may be empty
+}
+
 // get reads the state. A server says in one of three ways that there is none.
-func (r *remote) get(ctx context.Context, workspace string) (data []byte, v store.Version, etag string, err error) {
+func (r *remote) get(ctx context.Context, workspace string) (read, error) {
 	if err := store.Only(workspace); err != nil {
-		return nil, "", "", err
+		return read{}, err
 	}
 	a, err := r.api.Ask(ctx, http.MethodGet, r.o.Address, nil, nil)
 	switch {
-	case store.Refused(err, http.StatusNotFound), err == nil && len(a.Body) == 0:
-		return nil, "", "", nil
+	case store.Refused(err, http.StatusNotFound):
+		return read{}, nil
 	case err != nil:
-		return nil, "", "", failed(err, http.MethodGet, r.o.Address)
+		return read{}, failed(err, http.MethodGet, r.o.Address)
 	}
-	return a.Body, store.Digest(a.Body), a.Header.Get("ETag"), nil
+	got := read{data: a.Body, there: true}
+	if etag := a.Header.Get("ETag"); strings.HasPrefix(etag, `"`) && !a.Transformed {
+		got.etag = etag // If-Match compares strongly, and no other ETag is equal to another then
+	}
+	if len(a.Body) > 0 {
+		got.version = store.Digest(a.Body)
+	}
+	return got, nil
 }

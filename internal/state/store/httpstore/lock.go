@@ -29,7 +29,13 @@ func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo)
 		return nil, failed(err, r.o.Lock, r.o.LockAddress)
 	}
 	r.hold(&who)
-	return func(ctx context.Context) error { return r.Break(ctx, workspace, who.ID) }, nil
+	return func(ctx context.Context) error {
+		if r.o.UnlockAddress == nil { // the locks of such a server end by themselves
+			r.hold(nil)
+			return nil
+		}
+		return r.Break(ctx, workspace, who.ID)
+	}, nil
 }
 
 // hold notes the lock that the caller has, nil for none.

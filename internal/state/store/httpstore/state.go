@@ -12,8 +12,11 @@ import (
 
 // Get implements store.Store.
 func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Version, error) {
-	data, v, _, err := r.get(ctx, workspace)
-	return data, v, err
+	now, err := r.get(ctx, workspace)
+	if now.version == "" {
+		return nil, "", err
+	}
+	return now.data, now.version, err
 }
 
 // Put implements store.Store. A caller without the lock has it for the time of the writing, if it is free by
@@ -46,20 +49,20 @@ const longestMoment = 2 * time.Second
 
 // put replaces the state, with the ID of the lock, "" for none.
 func (r *remote) put(ctx context.Context, data []byte, prev store.Version, id string) (store.Version, error) {
-	_, now, etag, err := r.get(ctx, store.Default)
+	now, err := r.get(ctx, store.Default)
 	if err != nil {
 		return "", err
 	}
-	stale := &store.StaleError{Workspace: store.Default, Missing: now == ""}
-	if now != prev {
+	stale := &store.StaleError{Workspace: store.Default, Missing: now.version == ""}
+	if now.version != prev {
 		return "", stale
 	}
 	to, header := *r.o.Address, http.Header{}
 	switch {
-	case now == "":
+	case !now.there:
 		header.Set("If-None-Match", "*")
-	case etag != "":
-		header.Set("If-Match", etag)
+	case now.etag != "":
+		header.Set("If-Match", now.etag)
 	}
 	if id != "" {
 		q := to.Query()
@@ -69,6 +72,7 @@ func (r *remote) put(ctx context.Context, data []byte, prev store.Version, id st
 	_, err = r.api.Ask(ctx, r.o.Update, &to, header, data)
 	switch {
 	case store.Refused(err, http.StatusPreconditionFailed):
+		stale.Sent = true
 		return "", stale
 	case store.Refused(err, http.StatusLocked, http.StatusConflict):
 		return "", lockError(err, errors.New("someone else holds the lock of the state"))
@@ -88,6 +92,6 @@ func (r *remote) Delete(_ context.Context, workspace string) error {
 
 // List implements store.Store. It asks for the state, so that init finds out whether there is a server.
 func (r *remote) List(ctx context.Context) ([]string, error) {
-	_, _, _, err := r.get(ctx, store.Default)
+	_, err := r.get(ctx, store.Default)
 	return []string{store.Default}, err
 }

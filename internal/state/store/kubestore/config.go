@@ -162,12 +162,10 @@ func (r *reader) files() []string {
 // access puts together what the files or the pod say, and what is set besides.
 func (r *reader) access() *access {
 	a, before := &access{}, len(store.Mistakes(r.Err))
-	files := r.files()
-	switch {
-	case len(files) > 0:
+	if r.Flag("in_cluster_config", "KUBE_IN_CLUSTER_CONFIG") {
+		r.Fail(r.fromPod(a)) // also where there are files: they may be of another cluster, to which the pod deploys
+	} else if files := r.files(); len(files) > 0 {
 		r.Fail(r.fromFiles(a, files))
-	case r.Flag("in_cluster_config", "KUBE_IN_CLUSTER_CONFIG"):
-		r.Fail(r.fromPod(a))
 	}
 	if host := r.Text("host", "KUBE_HOST"); host != "" {
 		if !strings.Contains(host, "://") {

@@ -51,6 +51,7 @@ func settings() *schema.Block {
 var numbered = regexp.MustCompile(`-[0-9]+$`)
 
 func open(_ context.Context, s store.Settings) (store.Store, error) {
+	s.Blank = true
 	r := &reader{Reader: store.Reader{S: s}}
 	o := Options{Suffix: r.Text("secret_suffix", ""), Labels: s.Texts("labels"), Namespace: cmp.Or(r.Text("namespace", "KUBE_NAMESPACE"), "default"), Agent: s.Agent}
 	switch {
@@ -70,7 +71,9 @@ func open(_ context.Context, s store.Settings) (store.Store, error) {
 		return nil, err
 	}
 	o.Server, o.Client = a.server, client
-	return store.Careful(New(o), store.Tries{Again: 5, Shortest: 250 * time.Millisecond, Longest: 20 * time.Second}), nil
+	tries := s.Tries(20 * time.Second)
+	tries.Again = 10 // as often as clients of Kubernetes do what an API server asks for that is busy
+	return store.Careful(New(o), tries), nil
 }
 
 // client is one that has the credentials.

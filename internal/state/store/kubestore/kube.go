@@ -3,7 +3,7 @@
 // itself; the vendor's client would make the program half as large again.
 //
 // The state is compressed, and what does not fit into one Secret goes on in further ones. The version of a state is the
-// resourceVersion of the first, which every writing names. The others cannot be replaced with it in one step. So they
+// checksum of them all; every writing names the resourceVersion of the first. The others cannot be replaced with it in one step. So they
 // are written twice: first beside the state, under names of their own (staged), and after the first Secret, which says
 // in an annotation how many there are and which checksum they have together, where Terraform looks for them (settled).
 // A reader who finds parts that do not fit takes those that are staged, and settles them. The lock is a Lease.

@@ -60,7 +60,13 @@ func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo)
 		if err != nil {
 			return nil, err
 		}
-		return nil, &store.LockError{Held: now.holder(), Err: errors.New("another was faster to lock the state")}
+		switch held := now.holder(); {
+		case held == nil: // something else of the Lease was changed, or the lock was given back
+			return nil, &store.UnansweredError{Err: errors.New("the Lease is changed by others at this moment"), Unsent: true}
+		case held.ID != who.ID:
+			return nil, &store.LockError{Held: held, Err: errors.New("another was faster to lock the state")}
+		}
+		return unlock, nil // an earlier request took it
 	}
 	if err != nil {
 		return nil, err
@@ -73,28 +79,34 @@ func (r *remote) Break(ctx context.Context, workspace, id string) error {
 	if err := checkName(workspace); err != nil {
 		return err
 	}
-	lease, err := r.load(ctx, r.leases(), r.leaseName(workspace))
-	if err != nil {
-		return err
+	for range 10 {
+		lease, err := r.load(ctx, r.leases(), r.leaseName(workspace))
+		if err != nil {
+			return err
+		}
+		held := lease.holder()
+		if held == nil || held.ID != id && lease.Spec.HolderIdentity != id {
+			return store.OtherLock(held, id)
+		}
+		if err = r.free(ctx, workspace, lease); !store.Refused(err, http.StatusConflict, http.StatusNotFound) {
+			return err
+		}
+		// The Lease was changed meanwhile, which need not be its holder.
 	}
-	held := lease.holder()
-	if held == nil || held.ID != id && lease.Spec.HolderIdentity != id {
-		return store.OtherLock(held, id)
-	}
+	return &store.UnansweredError{Err: errors.New("the Lease is changed by others all the time"), Unsent: true}
+}
+
+// free gives back the lock that a Lease is, if it is still as it was loaded.
+func (r *remote) free(ctx context.Context, workspace string, lease *object) error {
 	r.mu.Lock()
 	removed := r.removed[workspace]
 	r.mu.Unlock()
 	if removed {
-		err = r.remove(ctx, r.leases(), lease.Metadata.Name, lease.Metadata.ResourceVersion)
-	} else {
-		lease.Spec = &leaseSpec{}
-		delete(lease.Metadata.Annotations, lockAnnotation)
-		err = r.save(ctx, r.leases(), lease)
+		return r.remove(ctx, r.leases(), lease.Metadata.Name, lease.Metadata.ResourceVersion)
 	}
-	if store.Refused(err, http.StatusConflict) || store.Refused(err, http.StatusNotFound) {
-		return &store.LockError{Err: errors.New("the lock was released, and another may have it")}
-	}
-	return err
+	lease.Spec = &leaseSpec{}
+	delete(lease.Metadata.Annotations, lockAnnotation)
+	return r.save(ctx, r.leases(), lease)
 }
 
 // dropLease removes the Lease of a workspace that was removed: when its lock is given back, if it is locked.

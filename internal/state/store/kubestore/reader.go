@@ -3,7 +3,6 @@ package kubestore
 import (
 	"net/url"
 	"path/filepath"
-	"strings"
 
 	"github.com/lethe-iac/lethe/internal/state/store"
 )
@@ -23,12 +22,7 @@ func (r *reader) url(name, text string) *url.URL {
 }
 
 // path is a path that may begin with the home directory, or in the working directory.
-func (r *reader) path(p string) string {
-	if rest, ok := strings.CutPrefix(p, "~/"); ok && r.S.Getenv != nil && r.S.Getenv("HOME") != "" {
-		return filepath.Join(r.S.Getenv("HOME"), rest)
-	}
-	return within(r.S.Dir, p)
-}
+func (r *reader) path(p string) string { return r.S.File(p) }
 
 // within is a path that is relative to a directory, "" where there is none.
 func within(dir, p string) string {

@@ -23,13 +23,20 @@ type found struct {
 	parts map[int]*object // those that follow, from 1
 }
 
-// version is that of the state, "" where there is none. A Secret without data is as much as none.
-func (f *found) version() store.Version {
-	if f.main == nil || len(f.main.Data[dataKey]) == 0 {
-		return ""
+// empty reports whether there is no state. A Secret without data is as much as none.
+func (f *found) empty() bool { return f.main == nil || len(f.main.Data[dataKey]) == 0 }
+
+// version is that of the state, "" where there is none: its checksum. The resourceVersion changes with labels and annotations,
+// which others may write at any time.
+func (r *remote) version(ctx context.Context, workspace string, f *found) (store.Version, error) {
+	if f.empty() {
+		return "", nil
 	}
-	return store.Version(f.main.Metadata.ResourceVersion)
+	p, err := r.pieces(ctx, workspace, f)
+	return versionOf(p), err
 }
+
+func versionOf(p parts) store.Version { return store.Version(sumOf(p.chunks)) }
 
 // chunks are the first n pieces that there are.
 func (f *found) chunks(n int) [][]byte {
@@ -72,7 +79,7 @@ func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Versi
 		return nil, "", err
 	}
 	f, err := r.find(ctx, workspace)
-	if err != nil || f.version() == "" {
+	if err != nil || f.empty() {
 		return nil, "", err
 	}
 	p, err := r.pieces(ctx, workspace, f)
@@ -81,9 +88,9 @@ func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Versi
 	}
 	data, err := join(p.chunks)
 	if err != nil {
-		return nil, "", &store.DamagedError{Version: f.version(), Err: fmt.Errorf("the Secret %s and its parts are not one compressed state: %w", r.name(workspace), err)}
+		return nil, "", &store.DamagedError{Version: versionOf(p), Err: fmt.Errorf("the Secret %s and its parts are not one compressed state: %w", r.name(workspace), err)}
 	}
-	return data, f.version(), nil
+	return data, versionOf(p), nil
 }
 
 // pieces are those of the state. Where the writer of the last did not come to settle them, that is done.
@@ -149,17 +156,20 @@ func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev st
 	if err != nil {
 		return "", err
 	}
-	if f.version() != prev {
-		return "", &store.StaleError{Workspace: workspace, Missing: f.version() == ""}
+	now, err := r.version(ctx, workspace, f)
+	if err != nil {
+		return "", err
+	}
+	if now != prev {
+		return "", &store.StaleError{Workspace: workspace, Missing: now == ""}
 	}
 	if err := r.stage(ctx, workspace, p); err != nil {
 		return "", err
 	}
-	creating := f.main == nil
 	main := r.secret(f.main, workspace, r.name(workspace), p.chunks[0], p.mark())
 	err = r.save(ctx, r.secrets(), main)
-	if store.Refused(err, http.StatusConflict) || !creating && store.Refused(err, http.StatusNotFound) {
-		return "", &store.StaleError{Workspace: workspace, Missing: store.Refused(err, http.StatusNotFound)}
+	if store.Refused(err, http.StatusConflict, http.StatusNotFound) {
+		return "", r.changed(ctx, workspace, prev, err)
 	}
 	if err != nil {
 		return "", err
@@ -172,7 +182,25 @@ func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev st
 			return "", fmt.Errorf("the state was written, and not all of its parts are where Terraform and OpenTofu look for them: %w", err)
 		}
 	}
-	return store.Version(main.Metadata.ResourceVersion), nil
+	return versionOf(p), nil
+}
+
+// changed is the error for a Secret that changed after it was found. If it has the same state still, the write may be made again.
+func (r *remote) changed(ctx context.Context, workspace string, prev store.Version, why error) error {
+	f, err := r.find(ctx, workspace)
+	if err != nil {
+		return err
+	}
+	now, err := r.version(ctx, workspace, f)
+	switch {
+	case err != nil:
+		return err
+	case now == prev && store.Refused(why, http.StatusConflict):
+		return &store.UnansweredError{Err: why, Unsent: true}
+	case now == prev: // there is no such namespace
+		return why
+	}
+	return &store.StaleError{Workspace: workspace, Missing: now == "", Sent: true}
 }
 
 // stage writes the parts but the first under names of their own, without the labels by which parts are found.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/url"
 	"strings"
 	"time"
 
@@ -29,6 +30,7 @@ var Driver = store.Driver{Name: "pg", Schema: store.Schema([]*schema.Attr{
 }...), Open: openStore}
 
 func openStore(_ context.Context, s store.Settings) (store.Store, error) {
+	s.Blank = true
 	r := &store.Reader{S: s}
 	env := func(name string) string { return "PG_" + strings.ToUpper(name) }
 	text := func(name, otherwise string) string { return cmp.Or(r.Text(name, env(name)), otherwise) }
@@ -49,7 +51,9 @@ func openStore(_ context.Context, s store.Settings) (store.Store, error) {
 		r.Bad("layout", "the value of \"layout\" must be \"document\" or \"rows\", not %q", layout)
 	}
 	var err error
-	if o.Config, err = parse(text("conn_str", ""), s.Getenv); err != nil {
+	conn := text("conn_str", "")
+	s.Secret(passwordIn(conn))
+	if o.Config, err = parse(conn, s.Getenv); err != nil {
 		r.Bad("conn_str", "the connection string cannot be used: %w", err)
 	} else {
 		s.Secret(o.Config.Password)
@@ -57,16 +61,16 @@ func openStore(_ context.Context, s store.Settings) (store.Store, error) {
 	if r.Err != nil {
 		return nil, r.Err
 	}
-	return store.Careful(New(o), tries), nil
+	o.Tries = s.Tries(0)
+	return store.Careful(New(o), o.Tries), nil
 }
-
-var tries = store.Tries{Again: 3, Shortest: 250 * time.Millisecond, Longest: 5 * time.Second}
 
 // parse reads a connection string. Without a word about TLS it is required, as Terraform and OpenTofu do.
 func parse(text string, getenv func(string) string) (*pgconn.Config, error) {
+	text = escaped(text)
 	if !strings.Contains(text, "sslmode") && (getenv == nil || getenv("PGSSLMODE") == "") {
 		switch {
-		case !strings.Contains(text, "://"):
+		case !isURL(text):
 			text += " sslmode=require"
 		case strings.Contains(text, "?"):
 			text += "&sslmode=require"
@@ -76,13 +80,14 @@ func parse(text string, getenv func(string) string) (*pgconn.Config, error) {
 	}
 	c, err := pgconn.ParseConfig(text)
 	if err != nil {
-		var parsing *pgconn.ParseConfigError
-		if errors.As(err, &parsing) { // its message has the string in it, and it may have the password in a form unknown to it
-			if err = errors.Unwrap(parsing); err == nil {
-				err = errors.New("it must be a URL such as postgres://user@host:5432/database, or words such as host=h dbname=d, and one of its parts is not valid")
-			}
-		}
-		return nil, err
+		// The messages of the parser have parts of the string in them, which may be parts of the password.
+		return nil, errors.New("it must be a URL such as postgres://user@host:5432/database, or words such as host=h dbname=d, and one of its parts is not valid. In a URL, special characters of the password must be percent-encoded")
+	}
+	// What the driver of Terraform takes for itself, and a server does not know.
+	delete(c.RuntimeParams, "binary_parameters")
+	if fallback, ok := c.RuntimeParams["fallback_application_name"]; ok {
+		delete(c.RuntimeParams, "fallback_application_name")
+		c.RuntimeParams["application_name"] = cmp.Or(c.RuntimeParams["application_name"], fallback)
 	}
 	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, 10*time.Second)
 	c.RuntimeParams["client_encoding"] = "UTF8"
@@ -90,6 +95,36 @@ func parse(text string, getenv func(string) string) (*pgconn.Config, error) {
 		c.RuntimeParams["application_name"] = "lethe"
 	}
 	return c, nil
+}
+
+func isURL(text string) bool {
+	return strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://")
+}
+
+// escaped is a URL in the form that the parser reads. The driver of Terraform reads URLs as other programs in Go do: a password
+// may have "@" in it, and a parameter "=".
+func escaped(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || !isURL(text) || strings.Contains(u.Host, ",") {
+		return text
+	}
+	q, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return text
+	}
+	u.RawQuery = strings.ReplaceAll(q.Encode(), "+", "%20")
+	return u.String()
+}
+
+// passwordIn is the password in a URL, as it is written there; "" where there is none.
+func passwordIn(text string) string {
+	_, rest, _ := strings.Cut(text, "://")
+	at := strings.LastIndexByte(rest, '@')
+	if at < 0 || !isURL(text) {
+		return ""
+	}
+	_, password, _ := strings.Cut(rest[:at], ":")
+	return password
 }
 
 // New makes the store. It connects when it is first used, and does each thing once: see store.Careful.

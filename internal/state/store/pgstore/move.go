@@ -32,7 +32,7 @@ func (r *remote) Share(from store.Store) (source, target store.Store, ok bool) {
 		return nil, nil, true
 	}
 	to := &taking{Remote: open(b, was.locks), from: from, seen: map[string]store.Version{}}
-	return &leaving{from}, store.Careful(to, tries), true
+	return &leaving{from}, store.Careful(to, b.Tries), true
 }
 
 // leaving is a store that states are moved out of: those that were have no state in it.

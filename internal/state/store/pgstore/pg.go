@@ -34,6 +34,7 @@ type Options struct {
 	Rows    bool // states are taken apart, see rows.go
 	Journal bool // runs keep their journals there, as they always do with Rows
 	Days    int  // how long rows are kept that are no more
+	Tries   store.Tries
 }
 
 func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
@@ -67,16 +68,23 @@ func run(ctx context.Context, conn *pgconn.PgConn, sql string, args ...string) (
 	return res, answered(res.Err)
 }
 
-// answered tells errors that a server gave from those of the way there, and from those of one that goes down.
+// answered tells errors that a server gave from those of the way there, from those of one that goes down or has no room, and
+// from those of a transaction that others ended: it was rolled back, and may be made again.
 func answered(err error) error {
 	var pg *pgconn.PgError
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case errors.As(err, &pg) && !strings.HasPrefix(pg.Code, "57P") && !strings.HasPrefix(pg.Code, "08") && pg.Code != "53300":
-		return err
 	}
-	return &store.UnansweredError{Err: err}
+	if !errors.As(err, &pg) {
+		return &store.UnansweredError{Err: err}
+	}
+	switch class := pg.Code[:min(2, len(pg.Code))]; {
+	case class == "40", class == "53":
+		return &store.UnansweredError{Err: err, Unsent: true}
+	case strings.HasPrefix(pg.Code, "57P"), class == "08":
+		return &store.UnansweredError{Err: err}
+	}
+	return err
 }
 
 // code reports whether an error of a server is one of these.

@@ -107,17 +107,19 @@ func open(ctx context.Context, read *store.Reader, o Options, env ...string) (st
 		return nil, err
 	}
 	o.Here = s.Getenv != nil && s.Getenv("TF_FORCE_LOCAL_BACKEND") != ""
-	o.Agent, o.Client = s.Agent, &http.Client{Timeout: 5 * time.Minute}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.ResponseHeaderTimeout = 5 * time.Minute // a limit of the whole request would be one of the size of states
+	o.Agent, o.Client, o.Tries = s.Agent, &http.Client{Transport: transport}, s.Tries(30*time.Second)
 	r := newRemote(o)
 	if o.Project != "" {
-		if err := tries.Do(ctx, func() error { return r.project(ctx) }); err != nil {
+		if err := o.Tries.Do(ctx, func() error { return r.project(ctx) }); err != nil {
 			return nil, err
 		}
 	}
 	if o.Name == "" {
-		return store.Careful(&chosen{r}, tries), nil
+		return store.Careful(&chosen{r}, o.Tries), nil
 	}
-	return store.Careful(r, tries), nil
+	return store.Careful(r, o.Tries), nil
 }
 
 // project finds the ID of the project of that name.

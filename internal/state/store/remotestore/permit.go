@@ -13,7 +13,7 @@ func (r *remote) Permit(ctx context.Context, of string, runs bool, version strin
 		return err
 	}
 	var w *workspace
-	err = tries.Do(ctx, func() error {
+	err = r.o.Tries.Do(ctx, func() error {
 		w, err = r.find(ctx, name)
 		return err
 	})

@@ -17,7 +17,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/lethe-iac/lethe/internal/state/store"
 )
@@ -40,10 +39,9 @@ type Options struct {
 	Bindings        map[string]string
 	// Here lets plans and applies run here, though the service would run those of the workspace.
 	Here bool
-}
 
-// tries are those for requests by which nothing is lost if they are made again.
-var tries = store.Tries{Again: 5, Shortest: 250 * time.Millisecond, Longest: 20 * time.Second}
+	Tries store.Tries
+}
 
 // newRemote makes the store. It makes each request once: see store.Careful.
 func newRemote(o Options) *remote {
@@ -119,7 +117,7 @@ func (r *remote) Prepare(ctx context.Context) error {
 	if r.o.Name == "" {
 		return nil
 	}
-	return tries.Do(ctx, func() error {
+	return r.o.Tries.Do(ctx, func() error {
 		w, err := r.find(ctx, r.o.Name)
 		if err == nil && w == nil {
 			_, err = r.make(ctx, r.o.Name)
@@ -291,8 +289,18 @@ func (r *remote) current(ctx context.Context, w *workspace) (stateVersion, error
 	return doc.Data, err
 }
 
+// remove removes a workspace. What a token may do is the safe way as a rule, which the service refuses while the workspace has
+// objects: then the caller has decided to remove it all the same.
 func (r *remote) remove(ctx context.Context, name string) error {
-	_, err := r.api.Ask(ctx, http.MethodDelete, r.at("organizations", r.o.Organization, "workspaces", name), nil, nil)
+	w, err := r.find(ctx, name)
+	if err != nil || w == nil {
+		return err
+	}
+	_, err = r.api.Ask(ctx, http.MethodPost, r.at("workspaces", w.ID, "actions", "safe-delete"), nil, []byte("{}"))
+	if !store.Refused(err, http.StatusNotFound, http.StatusConflict, http.StatusMethodNotAllowed) {
+		return err
+	}
+	_, err = r.api.Ask(ctx, http.MethodDelete, r.at("organizations", r.o.Organization, "workspaces", name), nil, nil)
 	if store.Refused(err, http.StatusNotFound) {
 		return nil
 	}

@@ -25,8 +25,8 @@ func opener(t *testing.T, h http.Handler, o Options) func() store.Store {
 	o.Base, o.Token, o.Organization = base, tfetest.Token, tfetest.Organization
 	return func() store.Store {
 		o := o
-		o.Client = &http.Client{}
-		return store.Careful(newRemote(o), store.Tries{Again: 3, Shortest: time.Millisecond, Longest: time.Millisecond})
+		o.Client, o.Tries = &http.Client{}, store.Tries{Again: 3, Shortest: time.Millisecond, Longest: time.Millisecond}
+		return store.Careful(newRemote(o), o.Tries)
 	}
 }
 
@@ -48,7 +48,7 @@ func TestLongReason(t *testing.T) {
 	if err := unlock(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if names := strings.Join(s.Requests(), "\n"); !strings.Contains(names, "DELETE") {
+	if names := strings.Join(s.Requests(), "\n"); !strings.Contains(names, "safe-delete") {
 		t.Errorf("the workspace that was made for the lock is left:\n%s", names)
 	}
 }

@@ -29,6 +29,9 @@ func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Versi
 	if err != nil || now.ID == "" {
 		return nil, "", err
 	}
+	if now.Attributes.URL == "" {
+		return nil, "", fmt.Errorf("%s does not say where the state of the workspace %s can be read: the token may not read it", r.o.Host, r.path(name))
+	}
 	to, err := r.o.Base.Parse(now.Attributes.URL)
 	if err != nil {
 		return nil, "", fmt.Errorf("the address of the state cannot be used: %w", err)

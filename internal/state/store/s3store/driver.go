@@ -5,7 +5,6 @@ import (
 	"crypto/md5"
 	"encoding/base64"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -66,7 +65,10 @@ func open(ctx context.Context, s store.Settings) (store.Store, error) {
 	if !o.Encrypt { // a service refuses to read with a key what was written without it
 		o.CustomerKey = nil
 	}
-	again := r.Int("max_retries", 5, "AWS_MAX_ATTEMPTS")
+	o.Tries = s.Tries(cloudauth.AWSReading)
+	if o.Tries.Again = r.Int("max_retries", 5, "AWS_MAX_ATTEMPTS"); o.Tries.Again < 5 {
+		o.Tries.Reading = 0
+	}
 	config := cloudauth.AWS(ctx, r)
 	cloudauth.AWSAccount(ctx, r, config)
 	if r.Err != nil {
@@ -75,7 +77,9 @@ func open(ctx context.Context, s store.Settings) (store.Store, error) {
 	o.Client = s3.NewFromConfig(config, func(c *s3.Options) {
 		c.DisableLogOutputChecksumValidationSkipped = true
 		c.UsePathStyle = r.Flag("use_path_style") || r.Flag("force_path_style")
-		c.BaseEndpoint = cloudauth.Endpoint(r, "s3", "endpoint", "AWS_ENDPOINT_URL_S3", "AWS_S3_ENDPOINT")
+		if at := cloudauth.Endpoint(r, "s3", "endpoint", "AWS_ENDPOINT_URL_S3", "AWS_S3_ENDPOINT"); at != nil {
+			c.BaseEndpoint = at
+		}
 	})
 	if name := r.Text("dynamodb_table"); name != "" {
 		o.Table = &Table{Name: name, Client: &cloudauth.AWSService{
@@ -86,7 +90,7 @@ func open(ctx context.Context, s store.Settings) (store.Store, error) {
 	if r.Err != nil {
 		return nil, r.Err
 	}
-	return store.Careful(New(o), store.Tries{Again: again, Shortest: 250 * time.Millisecond, Longest: 20 * time.Second}), nil
+	return store.Careful(New(o), o.Tries), nil
 }
 
 func customerKey(r *store.Reader) *CustomerKey {

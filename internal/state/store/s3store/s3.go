@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"slices"
 	"strings"
 
@@ -35,10 +36,11 @@ type Options struct {
 	Client   *s3.Client
 	Bucket   string
 	Key      string // of the default workspace
-	Prefix   string // before the others', without a slash
+	Prefix   string // before the others'
 	LockFile bool
 	Table    *Table // of DynamoDB; nil for none
 	Journal  bool   // whether runs keep their journals there
+	Tries    store.Tries
 
 	NoChecksum  bool // for services that do not know that header
 	ACL         string
@@ -52,12 +54,32 @@ type CustomerKey struct{ Key, MD5 string } // in base64
 
 type remote struct{ o Options }
 
-// path is the key of a workspace's state.
+// path is the key of a workspace's state. Terraform and OpenTofu join its parts as those of a path, which leaves out empty
+// parts, and ".".
 func (r *remote) path(workspace string) string {
 	if workspace == store.Default {
 		return r.o.Key
 	}
-	return r.o.Prefix + "/" + workspace + "/" + r.o.Key
+	return path.Join(r.o.Prefix, workspace, r.o.Key)
+}
+
+// around is what the keys of the workspaces other than the default one have before the name of the workspace and after it. ok
+// is false where the key leads out of the workspace, so that its name is not in there.
+func (r *remote) around() (before, after string, ok bool) {
+	const any = "\x00"
+	return strings.Cut(path.Join(r.o.Prefix, any, r.o.Key), any)
+}
+
+// named is the workspace whose state is below a key, if there is one: suffix is what follows the key of the state.
+func (r *remote) named(key, suffix string) (workspace string, ok bool) {
+	before, after, ok := r.around()
+	rest, begins := strings.CutPrefix(key, before)
+	if suffix == "" {
+		workspace, found := strings.CutSuffix(rest, after)
+		return workspace, ok && begins && found
+	}
+	workspace, _, found := strings.Cut(rest, after+suffix)
+	return workspace, ok && begins && found
 }
 
 // Place implements store.Placed.
@@ -66,18 +88,16 @@ func (r *remote) Place(workspace string) string {
 }
 
 // Get implements store.Store.
-func (r *remote) Get(ctx context.Context, workspace string) (data []byte, v store.Version, err error) {
+func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Version, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return nil, "", err
 	}
 	if r.o.Table == nil {
 		return r.get(ctx, r.path(workspace))
 	}
-	err = r.o.Table.settled(ctx, r.id(workspace), func() ([]byte, error) {
-		data, v, err = r.get(ctx, r.path(workspace))
-		return data, err
-	})
-	return data, v, err
+	tries := r.o.Tries
+	tries.Reading = 0
+	return r.o.Table.settled(ctx, tries, r.id(workspace), func() ([]byte, store.Version, error) { return r.get(ctx, r.path(workspace)) })
 }
 
 // id names a state in a table.
@@ -112,7 +132,7 @@ func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev st
 	if err := store.CheckName(workspace); err != nil {
 		return "", err
 	}
-	now, err := r.version(ctx, workspace)
+	now, etag, err := r.version(ctx, workspace)
 	if err != nil {
 		return "", err
 	}
@@ -120,39 +140,43 @@ func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev st
 		return "", &store.StaleError{Workspace: workspace, Missing: now == ""}
 	}
 	in := r.writing(r.path(workspace), data)
-	if prev == "" {
+	if in.IfMatch = etag; etag == nil {
 		in.IfNoneMatch = aws.String("*")
-	} else {
-		in.IfMatch = aws.String(string(prev))
 	}
 	out, err := r.o.Client.PutObject(ctx, in)
 	if is(err, "NotImplemented") {
 		in = r.writing(r.path(workspace), data)
 		out, err = r.o.Client.PutObject(ctx, in)
 	}
-	if is(err, "PreconditionFailed", "ConditionalRequestConflict", "NoSuchKey") {
-		return "", &store.StaleError{Workspace: workspace, Missing: is(err, "NoSuchKey")}
-	}
-	var v store.Version
-	if err == nil {
-		v = store.Version(aws.ToString(out.ETag))
-	} else if r.o.Table != nil {
-		// It may be there all the same, and is not believed without its checksum.
-		if have, now, lost := r.get(ctx, r.path(workspace)); lost == nil && bytes.Equal(have, data) {
-			v, err = now, nil
-		}
+	if is(err, "PreconditionFailed", "NoSuchKey") {
+		return "", &store.StaleError{Workspace: workspace, Missing: is(err, "NoSuchKey"), Sent: true}
 	}
 	if err != nil {
 		return "", cloudauth.AWSAnswered(err)
 	}
-	if r.o.Table != nil {
-		err = r.o.Table.note(ctx, r.id(workspace), data)
-	}
-	return v, err
+	return store.Version(aws.ToString(out.ETag)), r.note(ctx, workspace, data)
 }
 
-// version is that of the state, "" where there is none.
-func (r *remote) version(ctx context.Context, workspace string) (store.Version, error) {
+// note writes the digest of a state to the table, if there is one: without it the state would not be believed.
+func (r *remote) note(ctx context.Context, workspace string, data []byte) error {
+	if r.o.Table == nil {
+		return nil
+	}
+	return r.o.Table.note(ctx, r.o.Tries, r.id(workspace), data)
+}
+
+// Finish implements store.Finisher. A state whose digest could not be written is there all the same.
+func (r *remote) Finish(ctx context.Context, workspace string, data []byte) (store.Version, bool, error) {
+	have, v, err := r.get(ctx, r.path(workspace))
+	if err != nil || v == "" || !bytes.Equal(have, data) {
+		return v, false, err
+	}
+	return v, true, r.note(ctx, workspace, data)
+}
+
+// version is that of the state, "" where there is none, and the ETag of the object, nil where there is none: an empty object is
+// no state.
+func (r *remote) version(ctx context.Context, workspace string) (store.Version, *string, error) {
 	in := &s3.HeadObjectInput{Bucket: &r.o.Bucket, Key: aws.String(r.path(workspace))}
 	if k := r.o.CustomerKey; k != nil {
 		in.SSECustomerAlgorithm, in.SSECustomerKey, in.SSECustomerKeyMD5 = aws.String("AES256"), &k.Key, &k.MD5
@@ -160,13 +184,13 @@ func (r *remote) version(ctx context.Context, workspace string) (store.Version, 
 	out, err := r.o.Client.HeadObject(ctx, in)
 	switch {
 	case is(err, "NotFound", "NoSuchKey"):
-		return "", nil
+		return "", nil, nil
 	case err != nil:
-		return "", cloudauth.AWSAnswered(err)
+		return "", nil, cloudauth.AWSAnswered(err)
 	case aws.ToInt64(out.ContentLength) == 0:
-		return "", nil
+		return "", out.ETag, nil
 	}
-	return store.Version(aws.ToString(out.ETag)), nil
+	return store.Version(aws.ToString(out.ETag)), out.ETag, nil
 }
 
 // writing is the request that writes an object as the settings say.
@@ -212,12 +236,11 @@ const journalSuffix = ".journal/"
 // List implements store.Store.
 func (r *remote) List(ctx context.Context) ([]string, error) {
 	var names []string
-	prefix := r.o.Prefix + "/"
-	err := r.list(ctx, prefix, func(o types.Object) {
-		rest, _ := strings.CutPrefix(aws.ToString(o.Key), prefix)
-		name, ok := strings.CutSuffix(rest, "/"+r.o.Key)
+	before, _, _ := r.around()
+	err := r.list(ctx, before, func(o types.Object) {
+		name, ok := r.named(aws.ToString(o.Key), "")
 		if !ok && r.o.Journal { // what a run has recorded that was lost before there was a state
-			name, _, ok = strings.Cut(rest, "/"+r.o.Key+journalSuffix)
+			name, ok = r.named(aws.ToString(o.Key), journalSuffix)
 		}
 		if ok && store.CheckName(name) == nil && name != store.Default {
 			names = append(names, name)
@@ -235,12 +258,12 @@ func (r *remote) Left(ctx context.Context) (workspaces []string, variable string
 	if r.o.Journal {
 		return nil, "", nil
 	}
-	others := r.o.Prefix + "/"
+	others, _, _ := r.around()
 	for _, prefix := range []string{r.o.Key + journalSuffix, others} {
 		err := r.list(ctx, prefix, func(o types.Object) {
 			name, ok := store.Default, true
 			if prefix == others {
-				name, _, ok = strings.Cut(strings.TrimPrefix(aws.ToString(o.Key), prefix), "/"+r.o.Key+journalSuffix)
+				name, ok = r.named(aws.ToString(o.Key), journalSuffix)
 			}
 			if ok && aws.ToInt64(o.Size) > 0 && store.CheckName(name) == nil {
 				workspaces = append(workspaces, name)

@@ -5,8 +5,10 @@ import (
 	"crypto/md5"
 	"encoding/hex"
 	"fmt"
+	"sync"
 	"time"
 
+	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/lethe-iac/lethe/internal/state/store/cloudauth"
 )
 
@@ -15,6 +17,8 @@ import (
 type Table struct {
 	Client *cloudauth.AWSService
 	Name   string
+
+	unchecked sync.Once // tells that checksums cannot be read
 }
 
 // call makes a request once, and gives the item of the answer.
@@ -35,16 +39,18 @@ func digestOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// note keeps the MD5 of a state that was written: without it the state would not be believed, so this is tried
-// more than once.
-func (t *Table) note(ctx context.Context, id string, data []byte) (err error) {
+// note keeps the MD5 of a state that was written: without it the state would not be believed, so this is retried as long as
+// the writing itself.
+func (t *Table) note(ctx context.Context, tries store.Tries, id string, data []byte) error {
 	in := request{TableName: t.Name, Item: item{"LockID": id + "-md5", "Digest": digestOf(data)}}
-	for range 4 {
-		if _, err = t.call(ctx, "PutItem", in); err == nil {
-			return nil
-		}
+	err := tries.Write(ctx, func(ctx context.Context) error {
+		_, err := t.call(ctx, "PutItem", in)
+		return err
+	})
+	if err != nil { // in another form than one that Careful retries
+		return fmt.Errorf("the state was written, but its checksum could not be written to the table %q: %v", t.Name, err)
 	}
-	return fmt.Errorf("the state was written, but its checksum could not be written to the table %q: %w", t.Name, err)
+	return nil
 }
 
 // forget removes the MD5 of a state.
@@ -56,24 +62,37 @@ func (t *Table) forget(ctx context.Context, id string) error {
 // settling is how long a state may take to be the one that was written last.
 const settling = 10 * time.Second
 
-// settled reads a state until it has the MD5 that was noted.
-func (t *Table) settled(ctx context.Context, id string, read func() ([]byte, error)) error {
+// settled reads a state until it has the MD5 that was noted. Where that cannot be read the state is used without the check, as
+// Terraform does: a role may read states and not the table.
+func (t *Table) settled(ctx context.Context, tries store.Tries, id string, read func() ([]byte, store.Version, error)) ([]byte, store.Version, error) {
 	for deadline := time.Now().Add(settling); ; {
-		data, err := read()
+		data, v, err := read()
 		if err != nil {
-			return err
+			return nil, "", err
 		}
-		want, err := t.get(ctx, id+"-md5", "Digest")
+		want := ""
+		err = tries.Do(ctx, func() (err error) {
+			want, err = t.get(ctx, id+"-md5", "Digest")
+			return err
+		})
 		have := digestOf(data)
 		switch {
+		case ctx.Err() != nil:
+			return nil, "", err
+		case err != nil && tries.Tell != nil:
+			t.unchecked.Do(func() {
+				tries.Tell(fmt.Sprintf("The checksum of the state in the DynamoDB table %q cannot be read; the state is used without it: %v", t.Name, err))
+			})
+			return data, v, nil
 		case err != nil, want == "", want == have:
-			return err
+			return data, v, nil
 		case time.Now().After(deadline):
-			return fmt.Errorf("state data in S3 does not have the expected content: it has the checksum %s, and the table %q has %s. It may be that S3 still has to finish a change: try again in a few minutes. If this goes on, and the state is the right one, correct the Digest of the item %q in that table", have, t.Name, want, id+"-md5")
+			err := fmt.Errorf("state data in S3 does not have the expected content: it has the checksum %s, and the table %q has %s. It may be that S3 still has to finish a change: try again in a few minutes. If this goes on, and the state is the right one, correct the Digest of the item %q in that table", have, t.Name, want, id+"-md5")
+			return nil, "", &store.DamagedError{Version: v, Data: data, Err: err}
 		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return nil, "", ctx.Err()
 		case <-time.After(time.Second):
 		}
 	}
