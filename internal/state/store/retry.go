@@ -40,13 +40,22 @@ func (s Settings) Tries(reading time.Duration) Tries {
 	return Tries{Again: 5, Shortest: 250 * time.Millisecond, Longest: 20 * time.Second, Reading: reading, Writing: patience, Tell: s.Tell, Stop: s.Stop}
 }
 
+// Times returns the policy with the number of retries that a setting names. With 0 there are none, neither of writes.
+func (t Tries) Times(again int) Tries {
+	if t.Again = again; again == 0 {
+		t.Reading, t.Writing = 0, 0
+	}
+	return t
+}
+
 // hurry divides all pauses and times of policies.
 var hurry atomic.Int64
 
 // Hurry makes policies faster by a factor, for tests.
 func Hurry(factor int64) { hurry.Store(factor) }
 
-func hurried(d time.Duration) time.Duration { return d / time.Duration(max(1, hurry.Load())) }
+// Hurried returns a pause as tests want it.
+func Hurried(d time.Duration) time.Duration { return d / time.Duration(max(1, hurry.Load())) }
 
 // Do makes a request that reads until it is answered. If the context ends meanwhile, the error is in words for a user.
 func (t Tries) Do(ctx context.Context, do func() error) error {
@@ -58,7 +67,7 @@ func (t Tries) Write(ctx context.Context, do func(context.Context) error) error 
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	if t.Stop != nil {
-		defer context.AfterFunc(t.Stop, func() { time.AfterFunc(hurried(grace), cancel) })()
+		defer context.AfterFunc(t.Stop, func() { time.AfterFunc(Hurried(grace), cancel) })()
 	}
 	return t.try(ctx, t.Writing, do)
 }
@@ -70,11 +79,11 @@ func (t Tries) try(ctx context.Context, during time.Duration, do func(context.Co
 		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 			err = &endedError{err}
 		}
-		if !unanswered(err) || ctx.Err() != nil || n >= t.Again && (time.Since(began) >= hurried(during) || nowhere(err)) {
+		if !unanswered(err) || ctx.Err() != nil || n >= t.Again && (time.Since(began) >= Hurried(during) || nowhere(err)) {
 			return err
 		}
-		wait := hurried(max(t.pause(n, pause), min(asked(err), longestAsked)))
-		if !told && time.Since(began)+wait >= hurried(quiet) {
+		wait := Hurried(max(t.pause(n, pause), min(asked(err), longestAsked)))
+		if !told && time.Since(began)+wait >= Hurried(quiet) {
 			told = true
 			t.Tell("The backend does not do what it is asked for; the request is made again: " + strings.Join(strings.Fields(err.Error()), " "))
 		}

@@ -45,8 +45,8 @@ func open(_ context.Context, s store.Settings) (store.Store, error) {
 		Update: r.text("update_method", http.MethodPost), Lock: r.text("lock_method", "LOCK"), Unlock: r.text("unlock_method", "UNLOCK"),
 		User: r.text("username", ""), Password: r.text("password", ""), Header: r.header(),
 	}
-	tries := s.Tries(0)
-	tries.Again, tries.Shortest, tries.Longest = r.int("retry_max", 2), time.Duration(r.int("retry_wait_min", 1))*time.Second, time.Duration(r.int("retry_wait_max", 30))*time.Second
+	tries := s.Tries(0).Times(r.int("retry_max", 2))
+	tries.Shortest, tries.Longest = time.Duration(r.int("retry_wait_min", 1))*time.Second, time.Duration(r.int("retry_wait_max", 30))*time.Second
 	o.Client = r.client(o.Header)
 	if o.Address == nil {
 		r.Fail(s.Missing("address", env("address")))

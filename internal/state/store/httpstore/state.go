@@ -70,6 +70,12 @@ func (r *remote) put(ctx context.Context, data []byte, prev store.Version, id st
 		to.RawQuery = q.Encode()
 	}
 	_, err = r.api.Ask(ctx, r.o.Update, &to, header, data)
+	if store.Refused(err, http.StatusPreconditionFailed) {
+		// Something on the way may change ETags, so that none fits, or the server may mean something else by the conditions.
+		if again, reading := r.get(ctx, store.Default); reading == nil && again.version == prev {
+			_, err = r.api.Ask(ctx, r.o.Update, &to, nil, data)
+		}
+	}
 	switch {
 	case store.Refused(err, http.StatusPreconditionFailed):
 		stale.Sent = true

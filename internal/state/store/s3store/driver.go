@@ -65,8 +65,9 @@ func open(ctx context.Context, s store.Settings) (store.Store, error) {
 	if !o.Encrypt { // a service refuses to read with a key what was written without it
 		o.CustomerKey = nil
 	}
-	o.Tries = s.Tries(cloudauth.AWSReading)
-	if o.Tries.Again = r.Int("max_retries", 5, "AWS_MAX_ATTEMPTS"); o.Tries.Again < 5 {
+	const usual = 5
+	o.Tries = s.Tries(cloudauth.AWSReading).Times(r.Int("max_retries", usual, "AWS_MAX_ATTEMPTS"))
+	if o.Tries.Again < usual {
 		o.Tries.Reading = 0
 	}
 	config := cloudauth.AWS(ctx, r)

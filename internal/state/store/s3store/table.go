@@ -65,7 +65,7 @@ const settling = 10 * time.Second
 // settled reads a state until it has the MD5 that was noted. Where that cannot be read the state is used without the check, as
 // Terraform does: a role may read states and not the table.
 func (t *Table) settled(ctx context.Context, tries store.Tries, id string, read func() ([]byte, store.Version, error)) ([]byte, store.Version, error) {
-	for deadline := time.Now().Add(settling); ; {
+	for deadline := time.Now().Add(store.Hurried(settling)); ; {
 		data, v, err := read()
 		if err != nil {
 			return nil, "", err
@@ -93,7 +93,7 @@ func (t *Table) settled(ctx context.Context, tries store.Tries, id string, read 
 		select {
 		case <-ctx.Done():
 			return nil, "", ctx.Err()
-		case <-time.After(time.Second):
+		case <-time.After(store.Hurried(time.Second)):
 		}
 	}
 }

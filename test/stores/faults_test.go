@@ -1,0 +1,286 @@
+package stores
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/state/store/azurestore"
+	"github.com/lethe-iac/lethe/internal/state/store/gcsstore"
+	"github.com/lethe-iac/lethe/internal/state/store/httpstore"
+	"github.com/lethe-iac/lethe/internal/state/store/storetest"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// fault is what a request gets instead of its answer.
+type fault struct {
+	name   string
+	status int           // 0: none
+	late   bool          // after the request was carried out
+	delay  time.Duration // before the usual answer
+	passes bool          // Terraform retries it, or never sees it
+}
+
+var faults = []fault{
+	{name: "400", status: http.StatusBadRequest}, {name: "403", status: http.StatusForbidden},
+	{name: "409", status: http.StatusConflict}, {name: "412", status: http.StatusPreconditionFailed},
+	{name: "429", status: http.StatusTooManyRequests, passes: true}, {name: "500", status: http.StatusInternalServerError, passes: true},
+	{name: "503", status: http.StatusServiceUnavailable, passes: true}, {name: "504 after the request was carried out", status: http.StatusGatewayTimeout, late: true, passes: true},
+	{name: "reset", passes: true}, {name: "answer lost", late: true, passes: true}, {name: "delay", delay: 20 * time.Millisecond, passes: true},
+}
+
+// faulty is a server some of whose answers are faults: from one request on, a number of times or for a time.
+type faulty struct {
+	http.Handler
+
+	mu    sync.Mutex
+	fault fault
+	skip  int // requests before the first fault
+	times int
+	until time.Time
+	seen  int // faults so far
+}
+
+// begin begins a fault.
+func (f *faulty) begin(what fault, skip, times int, during time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fault, f.skip, f.times, f.until, f.seen = what, skip, times, time.Now().Add(during), 0
+}
+
+// end ends it, and tells how many faults there were.
+func (f *faulty) end() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.times, f.until = 0, time.Time{}
+	return f.seen
+}
+
+func (f *faulty) next() (fault, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.skip--; f.skip >= 0 || f.seen >= f.times && !time.Now().Before(f.until) {
+		return fault{}, false
+	}
+	f.seen++
+	return f.fault, true
+}
+
+// ServeHTTP implements http.Handler.
+func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	what, now := f.next()
+	switch {
+	case !now:
+		f.Handler.ServeHTTP(w, r)
+		return
+	case what.delay > 0:
+		time.Sleep(what.delay)
+		f.Handler.ServeHTTP(w, r)
+		return
+	case what.late:
+		f.Handler.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	if what.status == 0 {
+		panic(http.ErrAbortHandler)
+	}
+	w.WriteHeader(what.status)
+}
+
+// around puts the faults before a server.
+func (f *faulty) around(h http.Handler) http.Handler {
+	f.Handler = h
+	return f
+}
+
+// faultyStores are the stores whose services are asked by HTTP, each on a server with faults.
+var faultyStores = map[string]func(t *testing.T, f *faulty) store.Store{
+	"http": func(t *testing.T, f *faulty) store.Store {
+		server := httptest.NewServer(f.around(&storetest.HTTP{User: "u", Password: "p", ETags: true}))
+		t.Cleanup(server.Close)
+		config, err := httpstore.Driver.Schema.Coerce(cty.ObjectVal(map[string]cty.Value{
+			"address": cty.StringVal(server.URL), "lock_address": cty.StringVal(server.URL), "unlock_address": cty.StringVal(server.URL), "username": cty.StringVal("u"), "password": cty.StringVal("p"),
+		}))
+		check(t, err)
+		st, err := httpstore.Driver.Open(ctx, store.Settings{Config: config})
+		check(t, err)
+		return st
+	},
+	"s3": func(t *testing.T, f *faulty) store.Store {
+		return s3Opener(t, s3Settings(startS3(t, f.around), map[string]cty.Value{"use_lockfile": cty.True}))()
+	},
+	"s3 with a table": func(t *testing.T, f *faulty) store.Store {
+		url := startS3(t, func(h http.Handler) http.Handler { return f.around(withTable(h)) })
+		return s3Opener(t, s3Settings(url, map[string]cty.Value{"dynamodb_table": cty.StringVal("locks")}))()
+	},
+	"gcs": func(t *testing.T, f *faulty) store.Store {
+		config, err := gcsstore.Driver.Schema.Coerce(cty.ObjectVal(map[string]cty.Value{
+			"bucket": cty.StringVal("states"), "access_token": cty.StringVal("canary-4711"), "storage_custom_endpoint": cty.StringVal(startGCS(t, f.around)),
+		}))
+		check(t, err)
+		st, err := gcsstore.Driver.Open(ctx, store.Settings{Config: config, Getenv: os.Getenv})
+		check(t, err)
+		return st
+	},
+	"azurerm": func(t *testing.T, f *faulty) store.Store {
+		server := httptest.NewServer(f.around(&azure{blobs: map[string]*azureBlob{}}))
+		t.Cleanup(server.Close)
+		key, err := container.NewSharedKeyCredential("acct", azureKey)
+		check(t, err)
+		c, err := container.NewClientWithSharedKeyCredential(server.URL+"/states", key, &container.ClientOptions{ClientOptions: azcore.ClientOptions{Retry: policy.RetryOptions{MaxRetries: -1}}})
+		check(t, err)
+		return store.Careful(azurestore.New(azurestore.Options{Container: c, Key: "net/a.tfstate"}), store.Settings{}.Tries(time.Minute))
+	},
+	"consul": func(t *testing.T, f *faulty) store.Store {
+		return consulOpener(t, startConsul(t, f.around(newConsul())), nil)()
+	},
+	"kubernetes": func(t *testing.T, f *faulty) store.Store {
+		st, err := openKube(t, startKube(t, f.around), nil)
+		check(t, err)
+		return st
+	},
+}
+
+// hurried makes the pauses of policies short.
+func hurried(t *testing.T, factor int64) {
+	store.Hurry(factor)
+	t.Cleanup(func() { store.Hurry(1) })
+}
+
+// TestFaultOnce: one fault at any request of a run that Terraform's clients retry is not noticed.
+func TestFaultOnce(t *testing.T) {
+	hurried(t, 100)
+	for name, open := range faultyStores {
+		for _, what := range faults {
+			if !what.passes {
+				continue
+			}
+			t.Run(name+"/"+what.name, func(t *testing.T) {
+				f := &faulty{}
+				st := open(t, f)
+				v, err := st.Put(ctx, store.Default, document(1, 1, 10, ""), "")
+				check(t, err)
+				for n := 0; ; n++ {
+					f.begin(what, n, 1, 0)
+					v = ranThrough(t, st, v, document(n+2, 1, 10, ""))
+					if f.end() == 0 {
+						break
+					}
+				}
+			})
+		}
+	}
+}
+
+// ranThrough locks a state, reads it, writes it, and gives the lock back.
+func ranThrough(t *testing.T, st store.Store, prev store.Version, next []byte) store.Version {
+	t.Helper()
+	unlock, err := st.Lock(ctx, store.Default, store.NewLockInfo("o", "1"))
+	check(t, err)
+	_, v, err := st.Get(ctx, store.Default)
+	check(t, err)
+	if v != prev {
+		t.Fatalf("the version is %q, not %q", v, prev)
+	}
+	v, err = st.Put(ctx, store.Default, next, v)
+	check(t, err)
+	check(t, unlock(ctx))
+	return v
+}
+
+// TestFaultAtTheEnd: a write and the release of a lock outlast three faults, and a service that fails for 30 seconds.
+func TestFaultAtTheEnd(t *testing.T) {
+	const factor = 200
+	hurried(t, factor)
+	for name, open := range faultyStores {
+		for _, what := range faults {
+			for _, times := range []int{3, 0} {
+				if !what.passes || what.delay > 0 && times == 0 {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s/%s/%d", name, what.name, times), func(t *testing.T) {
+					f, during := &faulty{}, time.Duration(0)
+					if times == 0 {
+						during = 30 * time.Second / factor
+					}
+					st := open(t, f)
+					v, err := st.Put(ctx, store.Default, document(1, 1, 10, ""), "")
+					check(t, err)
+					unlock, err := st.Lock(ctx, store.Default, store.NewLockInfo("o", "1"))
+					check(t, err)
+					want := document(2, 1, 10, "")
+					f.begin(what, 0, times, during)
+					v, err = st.Put(ctx, store.Default, want, v)
+					check(t, err)
+					f.begin(what, 0, times, during)
+					check(t, unlock(ctx))
+					if f.end() == 0 {
+						t.Error("there was no fault")
+					}
+					have, now, err := st.Get(ctx, store.Default)
+					check(t, err)
+					if string(have) != string(want) || now != v {
+						t.Errorf("there is %s of version %q, not %q", have, now, v)
+					}
+					ranThrough(t, st, v, document(3, 1, 10, ""))
+				})
+			}
+		}
+	}
+}
+
+// TestFaultRefused: an answer that refuses a request is believed: the state is the old one then, unless the error says that it
+// is not known, and the lock can be given back.
+func TestFaultRefused(t *testing.T) {
+	hurried(t, 200)
+	for name, open := range faultyStores {
+		for _, what := range faults {
+			if what.passes {
+				continue
+			}
+			t.Run(name+"/"+what.name, func(t *testing.T) {
+				f := &faulty{}
+				st := open(t, f)
+				had := document(1, 1, 10, "")
+				v, err := st.Put(ctx, store.Default, had, "")
+				check(t, err)
+				for n := 0; ; n++ {
+					unlock, err := st.Lock(ctx, store.Default, store.NewLockInfo("o", "1"))
+					check(t, err)
+					next := document(n+2, 1, 10, "")
+					f.begin(what, n, 1, 0)
+					_, failed := st.Put(ctx, store.Default, next, v)
+					reached := f.end() > 0
+					check(t, unlock(ctx))
+					have, now, err := st.Get(ctx, store.Default)
+					var damaged *store.DamagedError
+					if errors.As(err, &damaged) { // its checksum could not be written
+						if !strings.Contains(fmt.Sprint(failed), "its checksum could not be written") {
+							t.Fatalf("at %d: %v, after %v", n, err, failed)
+						}
+						break
+					}
+					check(t, err)
+					switch written := string(have) == string(next); {
+					case failed == nil && !written, failed != nil && !written && string(have) != string(had):
+						t.Fatalf("at %d there is %s, after %v", n, have, failed)
+					case failed != nil && written && !strings.Contains(failed.Error(), "the state was written"):
+						t.Errorf("at %d the state was written, and the error is %v", n, failed)
+					}
+					if had, v = have, now; !reached {
+						break
+					}
+				}
+			})
+		}
+	}
+}
