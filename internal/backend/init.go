@@ -1,10 +1,13 @@
 package backend
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -340,12 +343,50 @@ func (m *migration) copyState(ctx context.Context, w way, moves bool) (ok bool) 
 	if !target.Put(next) {
 		return false
 	}
-	// The texts need not be the same: a server may keep the document, and spell it in its own way.
-	if copied, ok := workspace.Read(ctx, d.Env, w.to, w.target); !ok || copied.Serial != next.Serial || !state.Equal(copied, next) {
+	if copied, ok := workspace.Read(ctx, d.Env, w.to, w.target); !ok || !sameState(copied, next) {
 		d.Env.Bag.Add(diag.Errorf("Copied state differs", "The state of the workspace %q was written to the new backend, which gives back another one. The previous backend still has the state, and stays in use.", w.target))
 		return false
 	}
 	return true
+}
+
+// sameState reports whether a copy is the state that was written. A server may keep the document and not its text: it may
+// write the members of objects in another order, and numbers and strings in another spelling.
+func sameState(copied, written *state.Snapshot) bool {
+	if copied.Serial == written.Serial && state.Equal(copied, written) {
+		return true
+	}
+	var documents [2]any
+	for i, s := range []*state.Snapshot{copied, written} {
+		text, err := s.Bytes()
+		if err != nil {
+			return false
+		}
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.UseNumber()
+		if d.Decode(&documents[i]) != nil {
+			return false
+		}
+	}
+	return sameJSON(documents[0], documents[1])
+}
+
+// sameJSON compares decoded documents. Numbers are compared by their values.
+func sameJSON(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		return ok && maps.EqualFunc(a, b, sameJSON)
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, sameJSON)
+	case json.Number:
+		b, ok := b.(json.Number)
+		x, err1 := cty.ParseNumberVal(a.String())
+		y, err2 := cty.ParseNumberVal(b.String())
+		return ok && (a == b || err1 == nil && err2 == nil && x.RawEquals(y))
+	}
+	return a == b
 }
 
 // ahead says why a state is not to be replaced by another one: "" if it is an earlier one of the same.

@@ -87,7 +87,7 @@ func (t *Table) settled(ctx context.Context, tries store.Tries, id string, read 
 		case err != nil, want == "", want == have:
 			return data, v, nil
 		case time.Now().After(deadline):
-			err := fmt.Errorf("state data in S3 does not have the expected content: it has the checksum %s, and the table %q has %s. It may be that S3 still has to finish a change: try again in a few minutes. If this goes on, and the state is the right one, correct the Digest of the item %q in that table", have, t.Name, want, id+"-md5")
+			err := fmt.Errorf("state data in S3 does not have the expected content: it has the checksum %s, and the table %q has %s. It may be that S3 still has to finish a change: try again in a few minutes. If this goes on, and the state is the right one, correct the Digest of the item %q in that table, or write the state again with state push -force", have, t.Name, want, id+"-md5")
 			return nil, "", &store.DamagedError{Version: v, Data: data, Err: err}
 		}
 		select {
