@@ -1,6 +1,8 @@
 package httpstore
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -265,6 +267,107 @@ func TestSettings(t *testing.T) {
 			t.Errorf("%v, %v: %v, want %q", tt.config, tt.env, err, tt.want)
 		case err != nil && strings.Contains(err.Error(), "secret"):
 			t.Errorf("a password is shown: %v", err)
+		}
+	}
+}
+
+// etagged is a server that changes ETags on the way out, as proxies do that compress, and compares those that come in with its
+// own. A state that is not there yet is an empty one.
+type etagged struct {
+	data   []byte
+	change func(http.ResponseWriter, *http.Request, string) []byte
+}
+
+func (e *etagged) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	own := `"` + string(store.Digest(e.data)) + `"`
+	switch had := r.Header.Get("If-Match"); {
+	case r.Method == http.MethodGet:
+		_, _ = w.Write(e.change(w, r, own))
+	case r.Header.Get("If-None-Match") != "", had != "" && had != own:
+		w.WriteHeader(http.StatusPreconditionFailed)
+	case r.Method == http.MethodPost:
+		e.data, _ = io.ReadAll(r.Body)
+	}
+}
+
+// TestETags: a write is not refused for an ETag that is weak, that is of a compressed body, or that something on the way has
+// changed, nor because there is an empty state.
+func TestETags(t *testing.T) {
+	for name, change := range map[string]func(*etagged) func(http.ResponseWriter, *http.Request, string) []byte{
+		"weak": func(e *etagged) func(http.ResponseWriter, *http.Request, string) []byte {
+			return func(w http.ResponseWriter, _ *http.Request, own string) []byte {
+				w.Header().Set("ETag", "W/"+own)
+				return e.data
+			}
+		},
+		"compressed": func(e *etagged) func(http.ResponseWriter, *http.Request, string) []byte {
+			return func(w http.ResponseWriter, r *http.Request, own string) []byte {
+				if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") || len(e.data) == 0 {
+					w.Header().Set("ETag", own)
+					return e.data
+				}
+				w.Header().Set("ETag", strings.TrimSuffix(own, `"`)+`-gzip"`)
+				w.Header().Set("Content-Encoding", "gzip")
+				var text bytes.Buffer
+				z := gzip.NewWriter(&text)
+				_, _ = z.Write(e.data)
+				_ = z.Close()
+				return text.Bytes()
+			}
+		},
+		"changed": func(e *etagged) func(http.ResponseWriter, *http.Request, string) []byte {
+			return func(w http.ResponseWriter, _ *http.Request, own string) []byte {
+				w.Header().Set("ETag", strings.TrimSuffix(own, `"`)+`-x"`)
+				return e.data
+			}
+		},
+		"as it is": func(e *etagged) func(http.ResponseWriter, *http.Request, string) []byte {
+			return func(w http.ResponseWriter, _ *http.Request, own string) []byte {
+				w.Header().Set("ETag", own)
+				return e.data
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := &etagged{}
+			e.change = change(e)
+			st, err := Driver.Open(ctx, store.Settings{Config: config(t, map[string]cty.Value{"address": cty.StringVal(serve(t, e))})})
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := store.Version("")
+			for _, text := range []string{`{"serial": 1}`, `{"serial": 2}`} {
+				if v, err = st.Put(ctx, store.Default, []byte(text), v); err != nil || string(e.data) != text {
+					t.Fatalf("there is %q: %v", e.data, err)
+				}
+			}
+		})
+	}
+}
+
+// TestNoUnlockAddress: the locks of a server without an address for that end by themselves.
+func TestNoUnlockAddress(t *testing.T) {
+	url := serve(t, &storetest.HTTP{User: "u", Password: "p"})
+	st, err := Driver.Open(ctx, store.Settings{Config: config(t, map[string]cty.Value{"address": cty.StringVal(url), "lock_address": cty.StringVal(url), "username": cty.StringVal("u"), "password": cty.StringVal("p")})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := st.Lock(ctx, store.Default, store.NewLockInfo("o", "1"))
+	if err == nil {
+		err = unlock(ctx)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestEmptyAddress: an empty address is a mistake, and not as one that is not set.
+func TestEmptyAddress(t *testing.T) {
+	for _, name := range []string{"address", "lock_address", "unlock_address"} {
+		settings := map[string]cty.Value{"address": cty.StringVal("http://127.0.0.1:1")}
+		settings[name] = cty.StringVal("")
+		if _, err := Driver.Open(ctx, store.Settings{Config: config(t, settings)}); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

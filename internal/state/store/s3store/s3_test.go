@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/zclconf/go-cty/cty"
@@ -36,5 +37,82 @@ func TestNoCredentials(t *testing.T) {
 		if is := errors.As(err, &lost); is != again || is && !lost.Unsent {
 			t.Errorf("%d: %v", status, err)
 		}
+	}
+}
+
+// TestAskedLater: the errors with which S3 and STS ask for a request to be made again are told from refusals.
+func TestAskedLater(t *testing.T) {
+	for _, tt := range []struct {
+		status      int
+		code        string
+		again, open bool // open: it may have been carried out
+	}{
+		{400, "RequestTimeout", true, true}, {403, "RequestTimeTooSkewed", true, false}, {409, "ConditionalRequestConflict", true, false}, {409, "OperationAborted", true, false},
+		{503, "SlowDown", true, false}, {500, "InternalError", true, true}, {400, "Throttling", true, false}, {400, "InvalidIdentityToken", true, false}, {400, "IDPCommunicationError", true, false},
+		{429, "Odd", true, false}, {403, "AccessDenied", false, false}, {400, "InvalidRequest", false, false},
+	} {
+		for _, of := range []string{"s3", "sts"} {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Date", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat))
+				w.Header().Set("Retry-After", "3")
+				w.WriteHeader(tt.status)
+				form := "<Error><Code>%s</Code><Message>m</Message></Error>"
+				if of == "sts" {
+					form = "<ErrorResponse>" + form + "</ErrorResponse>"
+				}
+				fmt.Fprintf(w, form, tt.code)
+			}))
+			t.Cleanup(server.Close)
+			settings := map[string]cty.Value{
+				"bucket": cty.StringVal("states"), "key": cty.StringVal("k"), "region": cty.StringVal("us-east-1"), "access_key": cty.StringVal("user"), "secret_key": cty.StringVal("canary-4711"), "use_path_style": cty.True,
+				"endpoints": cty.ObjectVal(map[string]cty.Value{"s3": cty.StringVal(server.URL), "sts": cty.StringVal(server.URL)}),
+			}
+			if of == "sts" {
+				settings["assume_role"] = cty.ObjectVal(map[string]cty.Value{"role_arn": cty.StringVal("arn:aws:iam::123456789012:role/states")})
+			}
+			config, err := Driver.Schema.Coerce(cty.ObjectVal(settings))
+			if err != nil {
+				t.Fatal(err)
+			}
+			st, err := Driver.Open(t.Context(), store.Settings{Config: config, Getenv: func(string) string { return "" }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _, err = st.(store.Wrapper).Unwrap().Get(t.Context(), store.Default)
+			var lost *store.UnansweredError
+			if is := errors.As(err, &lost); is != tt.again || is && (lost.Unsent == tt.open) && of == "s3" || is && lost.After != 3*time.Second {
+				t.Errorf("%s %d %s: %v %+v", of, tt.status, tt.code, err, lost)
+			}
+		}
+	}
+}
+
+// TestEmptyObject: an object without content is no state. It is replaced as the object that it is, and not as one that is not
+// there.
+func TestEmptyObject(t *testing.T) {
+	var had, none string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut {
+			had, none = r.Header.Get("If-Match"), r.Header.Get("If-None-Match")
+		}
+		w.Header().Set("ETag", `"empty"`)
+	}))
+	t.Cleanup(server.Close)
+	config, err := Driver.Schema.Coerce(cty.ObjectVal(map[string]cty.Value{
+		"bucket": cty.StringVal("states"), "key": cty.StringVal("k"), "region": cty.StringVal("us-east-1"), "access_key": cty.StringVal("user"), "secret_key": cty.StringVal("canary-4711"), "use_path_style": cty.True,
+		"endpoints": cty.ObjectVal(map[string]cty.Value{"s3": cty.StringVal(server.URL)}),
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := Driver.Open(t.Context(), store.Settings{Config: config, Getenv: func(string) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, v, err := st.Get(t.Context(), store.Default); err != nil || v != "" {
+		t.Errorf("version %q: %v", v, err)
+	}
+	if _, err := st.Put(t.Context(), store.Default, []byte("{}"), ""); err != nil || had != `"empty"` || none != "" {
+		t.Errorf("If-Match %q, If-None-Match %q: %v", had, none, err)
 	}
 }
