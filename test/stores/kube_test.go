@@ -403,3 +403,50 @@ func mustURL(t *testing.T, text string) *url.URL {
 	check(t, err)
 	return u
 }
+
+// annotating is a cluster in which others annotate each object just before it is written: its resourceVersion is another then.
+type annotating struct {
+	*kube
+	left int // how often that still happens
+}
+
+func (a *annotating) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodPut && a.left > 0 {
+		a.Lock()
+		if o := a.objects[r.URL.Path]; o != nil {
+			a.left--
+			a.writes++
+			o.Metadata.ResourceVersion = strconv.Itoa(a.writes)
+		}
+		a.Unlock()
+	}
+	a.kube.ServeHTTP(w, r)
+}
+
+// TestKubeAnnotated: what others write beside the state is no change of it, and no change of the holder of its lock.
+func TestKubeAnnotated(t *testing.T) {
+	hurried(t, 100)
+	a := &annotating{kube: &kube{objects: map[string]*kubeObject{}}}
+	st, err := openKube(t, startKube(t, func(http.Handler) http.Handler { return a }), nil)
+	check(t, err)
+	v, err := st.Put(ctx, store.Default, large(1, 0), "")
+	check(t, err)
+	unlock, err := st.Lock(ctx, store.Default, store.NewLockInfo("o", "1"))
+	check(t, err)
+	check(t, unlock(ctx))
+	for i, size := range []int{0, 2, 1} {
+		a.left = 1
+		unlock, err := st.Lock(ctx, store.Default, store.NewLockInfo("o", "1"))
+		check(t, err)
+		a.left = 2
+		v, err = st.Put(ctx, store.Default, large(i+2, size), v)
+		check(t, err)
+		a.left = 2
+		check(t, unlock(ctx))
+		_, now, err := st.Get(ctx, store.Default)
+		check(t, err)
+		if now != v {
+			t.Errorf("there is version %q, not %q", now, v)
+		}
+	}
+}

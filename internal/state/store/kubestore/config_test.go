@@ -52,6 +52,12 @@ func TestInCluster(t *testing.T) {
 	if _, err := st.List(t.Context()); err == nil || !strings.Contains(err.Error(), "the file with the token cannot be read") {
 		t.Errorf("without a token: %v", err)
 	}
+	// A kubeconfig file may be of another cluster, to which the pod deploys.
+	env["KUBE_CONFIG_PATH"] = filepath.Join(dir, "config")
+	put("config", []byte("apiVersion: v1\nkind: Config\nclusters:\n- name: c\n  cluster: {server: \"https://elsewhere.invalid\"}\ncontexts:\n- name: x\n  context: {cluster: c}\ncurrent-context: x\n"))
+	if st, err = open(); err != nil {
+		t.Fatal(err)
+	}
 	for _, token := range []string{"first", "second"} {
 		put("token", []byte(token+"\n"))
 		if _, err := st.List(t.Context()); err != nil || asked != "Bearer "+token {
