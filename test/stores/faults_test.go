@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -48,7 +49,8 @@ type faulty struct {
 	skip  int // requests before the first fault
 	times int
 	until time.Time
-	seen  int // faults so far
+	seen  int    // faults so far
+	only  string // the method of the requests that count; "": all do
 }
 
 // begin begins a fault.
@@ -78,7 +80,10 @@ func (f *faulty) next() (fault, bool) {
 
 // ServeHTTP implements http.Handler.
 func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	what, now := f.next()
+	what, now := fault{}, false
+	if f.only == "" || r.Method == f.only {
+		what, now = f.next()
+	}
 	switch {
 	case !now:
 		f.Handler.ServeHTTP(w, r)
@@ -282,5 +287,39 @@ func TestFaultRefused(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestFaultBesideTerraform: what Terraform outlasts while it writes a state, Lethe does, too, and the state is there then.
+func TestFaultBesideTerraform(t *testing.T) {
+	terraform, err := exec.LookPath("terraform")
+	if err != nil {
+		t.Skip("there is no Terraform")
+	}
+	ours, err := lethe()
+	check(t, err)
+	for _, what := range faults {
+		if what.delay > 0 {
+			continue
+		}
+		t.Run(what.name, func(t *testing.T) {
+			exit, stored := map[string]int{}, map[string]bool{}
+			for _, program := range []string{ours, terraform} {
+				f := &faulty{only: http.MethodPost}
+				server := httptest.NewServer(f.around(&storetest.HTTP{User: "u", Password: "p", ETags: true}))
+				t.Cleanup(server.Close)
+				address := fmt.Sprintf("%q", server.URL)
+				u := newDirectory(t, program, place{"terraform {\n  backend \"http\" {\n    address        = " + address + "\n    lock_address   = " + address + "\n    unlock_address = " + address + "\n    username       = \"u\"\n  }\n}\n", []string{"TF_HTTP_PASSWORD=p"}})
+				u.run(0, "apply", "-auto-approve", "-var", "v=first")
+				f.begin(what, 0, 1, 0)
+				cmd := u.cmd("apply", "-auto-approve", "-var", "v=second")
+				_ = cmd.Run()
+				f.end()
+				exit[program], stored[program] = cmd.ProcessState.ExitCode(), strings.Contains(u.run(0, "state", "pull"), "second")
+			}
+			if exit[ours] != 0 && exit[terraform] == 0 || !stored[ours] && stored[terraform] || exit[ours] == 0 && !stored[ours] {
+				t.Errorf("exit codes %v, state written %v", exit, stored)
+			}
+		})
 	}
 }

@@ -3,6 +3,7 @@ package stores
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -284,5 +285,61 @@ func TestS3Roles(t *testing.T) {
 				t.Errorf("the bucket was asked with the tokens %v", tokens)
 			}
 		})
+	}
+}
+
+// TestS3NoDigest: a state is read without the check of its checksum by a role that may not read the table, or where there is none,
+// and the user is told once.
+func TestS3NoDigest(t *testing.T) {
+	url := startS3(t, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("X-Amz-Target") != "" {
+				w.WriteHeader(http.StatusBadRequest)
+				fmt.Fprint(w, `{"__type": "com.amazonaws.dynamodb.v20120810#AccessDeniedException", "message": "no"}`)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	})
+	_, err := s3Opener(t, s3Settings(url, nil))().Put(ctx, store.Default, []byte("{}"), "")
+	check(t, err)
+	config, err := s3store.Driver.Schema.Coerce(cty.ObjectVal(s3Settings(url, map[string]cty.Value{"dynamodb_table": cty.StringVal("locks")})))
+	check(t, err)
+	var told []string
+	st, err := s3store.Driver.Open(ctx, store.Settings{Config: config, Tell: func(text string) { told = append(told, text) }})
+	check(t, err)
+	for range 2 {
+		data, v, err := st.Get(ctx, store.Default)
+		if err != nil || string(data) != "{}" || v == "" {
+			t.Errorf("there is %q of version %q: %v", data, v, err)
+		}
+	}
+	if len(told) != 1 || !strings.Contains(told[0], "AccessDenied") || !strings.Contains(told[0], `"locks"`) {
+		t.Errorf("told is %q", told)
+	}
+	if _, err := st.Lock(ctx, store.Default, store.NewLockInfo("o", "1")); err == nil {
+		t.Error("it is locked")
+	}
+}
+
+// TestS3OldDigest: a state whose checksum could not be written can be replaced.
+func TestS3OldDigest(t *testing.T) {
+	hurried(t, 20)
+	url := startS3(t, withTable)
+	with := s3Opener(t, s3Settings(url, map[string]cty.Value{"dynamodb_table": cty.StringVal("locks")}))()
+	v, err := with.Put(ctx, store.Default, []byte(`{"serial": 1}`), "")
+	check(t, err)
+	_, err = s3Opener(t, s3Settings(url, nil))().Put(ctx, store.Default, []byte(`{"serial": 2}`), v)
+	check(t, err)
+	_, _, err = with.Get(ctx, store.Default)
+	var damaged *store.DamagedError
+	if !errors.As(err, &damaged) || string(damaged.Data) != `{"serial": 2}` {
+		t.Fatalf("%v", err)
+	}
+	_, err = with.Put(ctx, store.Default, []byte(`{"serial": 3}`), damaged.Version)
+	check(t, err)
+	data, _, err := with.Get(ctx, store.Default)
+	if err != nil || string(data) != `{"serial": 3}` {
+		t.Errorf("there is %q: %v", data, err)
 	}
 }

@@ -85,7 +85,7 @@ func (t Tries) try(ctx context.Context, during time.Duration, do func(context.Co
 		wait := Hurried(max(t.pause(n, pause), min(asked(err), longestAsked)))
 		if !told && time.Since(began)+wait >= Hurried(quiet) {
 			told = true
-			t.Tell("The backend does not do what it is asked for; the request is made again: " + strings.Join(strings.Fields(err.Error()), " "))
+			t.Tell("Retrying a request to the backend, which failed: " + strings.Join(strings.Fields(err.Error()), " "))
 		}
 		select {
 		case <-ctx.Done():

@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -44,9 +43,6 @@ func AzureAttrs(own ...*schema.Attr) []*schema.Attr {
 		store.Attr("endpoint", cty.String, "Without effect, as in Terraform: only older versions knew it."),
 	)
 }
-
-// AzureReading is how long requests to Azure that read are retried at least.
-const AzureReading = time.Minute
 
 // Bearer asks with a token.
 func Bearer(token string) *store.API {

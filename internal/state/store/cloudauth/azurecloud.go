@@ -17,6 +17,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/store"
 )
 
+// AzureReading is how long requests to Azure that read are retried at least.
+const AzureReading = time.Minute
+
 // Cloud is one of Azure's.
 type Cloud struct {
 	cloud.Configuration

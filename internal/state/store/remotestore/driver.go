@@ -156,6 +156,9 @@ func (c *chosen) Permit(ctx context.Context, workspace string, runs bool, versio
 }
 
 func (c *chosen) check(workspace string) error {
+	if workspace == store.Default && c.o.Prefix != "" {
+		return errors.New(`the backend "remote" selects workspaces by a prefix, and none of them is "default": select one with "lethe workspace select" or TF_WORKSPACE, or make one with "lethe workspace new"`)
+	}
 	if workspace == store.Default {
 		return errors.New(`the cloud block selects workspaces by tags or a project, and none of them is "default": select one with "lethe workspace select" or TF_WORKSPACE, or make one with "lethe workspace new"`)
 	}
