@@ -63,8 +63,8 @@ type Finisher interface {
 	Finish(ctx context.Context, workspace string, data []byte) (v Version, there bool, err error)
 }
 
-// Put implements Store. A state that is refused as stale is there all the same if an earlier attempt wrote it, made by this
-// process or by a gateway on the way.
+// Put implements Store. A state that is refused as stale is there all the same if an earlier attempt without an answer wrote
+// it. Without such an attempt another writer may have written the same.
 func (c *careful) Put(ctx context.Context, workspace string, data []byte, prev Version) (v Version, err error) {
 	lost := false
 	err = c.tries.Write(ctx, func(ctx context.Context) (err error) {
@@ -82,7 +82,7 @@ func (c *careful) Put(ctx context.Context, workspace string, data []byte, prev V
 		}
 		v, err = c.Remote.Put(ctx, workspace, data, prev)
 		var stale *StaleError
-		if errors.As(err, &stale) && (lost || stale.Sent) {
+		if errors.As(err, &stale) && lost {
 			now, there, finding := c.finish(ctx, workspace, data)
 			switch {
 			case unanswered(finding):

@@ -103,7 +103,7 @@ func TestInterruptedWrite(t *testing.T) {
 // refused.
 type late struct {
 	store.Memory
-	first error // nil: the first is refused, too, as one that a gateway has made twice
+	first error
 	n     int
 }
 
@@ -114,12 +114,12 @@ func (l *late) Put(ctx context.Context, workspace string, data []byte, prev stor
 	if _, err := l.Memory.Put(ctx, workspace, data, prev); err != nil {
 		return "", err
 	}
-	return "", &store.StaleError{Workspace: workspace, Sent: true}
+	return "", &store.StaleError{Workspace: workspace}
 }
 
 // TestOwnWriteIsNotStale: a write that is refused since an earlier attempt has carried it out has succeeded.
 func TestOwnWriteIsNotStale(t *testing.T) {
-	for _, first := range []error{nil, &store.UnansweredError{Err: errLost}} {
+	for _, first := range []error{&store.UnansweredError{Err: errLost}} {
 		l := &late{first: first}
 		v, err := store.Careful(l, store.Tries{Again: 2}).Put(t.Context(), "w", []byte("{}"), "")
 		_, now, _ := l.Get(t.Context(), "w")

@@ -131,7 +131,6 @@ func Sentence(err error) string {
 type StaleError struct {
 	Workspace string
 	Missing   bool // there is no state any more
-	Sent      bool // the write itself was refused, after the state had been of the expected version
 }
 
 func (e *StaleError) Error() string {

@@ -160,7 +160,7 @@ func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev st
 	_, err = r.blob(workspace).Upload(ctx, streaming.NopCloser(bytes.NewReader(data)), o)
 	switch {
 	case bloberror.HasCode(err, bloberror.ConditionNotMet, bloberror.BlobAlreadyExists):
-		return "", &store.StaleError{Workspace: workspace, Sent: true}
+		return "", &store.StaleError{Workspace: workspace}
 	case isLeased(err):
 		return "", r.locked(ctx, workspace, errors.New("someone else holds the lock of the state"))
 	}

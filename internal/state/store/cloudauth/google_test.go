@@ -22,6 +22,7 @@ func TestTokenAfterInterrupt(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
 	text := fmt.Sprintf(`{"type": "authorized_user", "client_id": "c", "client_secret": "s", "refresh_token": "r", "token_uri": %q}`, server.URL)
 	tokens := Google(ctx, store.Settings{Config: cty.ObjectVal(map[string]cty.Value{"credentials": cty.StringVal(text)})}, "scope")
 	for n := 1; n < 4; n++ {

@@ -162,7 +162,7 @@ func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev st
 		if !bytes.Equal(now.Value, value) {
 			r.clear(ctx, value)
 		}
-		return "", &store.StaleError{Workspace: workspace, Missing: versionOf(now) == "", Sent: true}
+		return "", &store.StaleError{Workspace: workspace, Missing: versionOf(now) == ""}
 	}
 	if err != nil {
 		return "", err

@@ -179,7 +179,7 @@ func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev st
 	if err != nil {
 		return "", err
 	}
-	return "", &store.StaleError{Workspace: workspace, Missing: len(have) == 0, Sent: true}
+	return "", &store.StaleError{Workspace: workspace, Missing: len(have) == 0}
 }
 
 // Delete implements store.Store.

@@ -78,7 +78,6 @@ func (r *remote) put(ctx context.Context, data []byte, prev store.Version, id st
 	}
 	switch {
 	case store.Refused(err, http.StatusPreconditionFailed):
-		stale.Sent = true
 		return "", stale
 	case store.Refused(err, http.StatusLocked, http.StatusConflict):
 		return "", lockError(err, errors.New("someone else holds the lock of the state"))

@@ -200,7 +200,7 @@ func (r *remote) changed(ctx context.Context, workspace string, prev store.Versi
 	case now == prev: // there is no such namespace
 		return why
 	}
-	return &store.StaleError{Workspace: workspace, Missing: now == "", Sent: true}
+	return &store.StaleError{Workspace: workspace, Missing: now == ""}
 }
 
 // stage writes the parts but the first under names of their own, without the labels by which parts are found.

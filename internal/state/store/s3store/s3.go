@@ -149,7 +149,7 @@ func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev st
 		out, err = r.o.Client.PutObject(ctx, in)
 	}
 	if is(err, "PreconditionFailed", "NoSuchKey") {
-		return "", &store.StaleError{Workspace: workspace, Missing: is(err, "NoSuchKey"), Sent: true}
+		return "", &store.StaleError{Workspace: workspace, Missing: is(err, "NoSuchKey")}
 	}
 	if err != nil {
 		return "", cloudauth.AWSAnswered(err)
