@@ -1,0 +1,334 @@
+package sdk
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/test/sdk/provider"
+)
+
+// A Difference is a place where the engines differ.
+type Difference struct {
+	Step    int
+	What    string // plan, apply, state, second plan, calls of plan ...
+	Section string
+	At      string // address, or name of a piece
+	A, B    any    // of Lethe and of Terraform
+	On      string // type of the object
+}
+
+func (d Difference) String() string {
+	s := fmt.Sprintf("step %d, %s: %s of %s", d.Step, d.What, d.Section, d.At)
+	for _, p := range places(d.A, d.B, "") {
+		s += fmt.Sprintf("\n    %s: lethe %s, terraform %s", p.path, short(p.a), short(p.b))
+	}
+	return s
+}
+
+func short(v any) string {
+	s := text(v)
+	if len(s) > 300 {
+		s = s[:300] + "..."
+	}
+	return s
+}
+
+type place struct {
+	path string
+	a, b any
+}
+
+// places are the innermost places in which two values differ.
+func places(a, b any, path string) []place {
+	if text(a) == text(b) {
+		return nil
+	}
+	switch x := a.(type) {
+	case obj:
+		if y, ok := b.(obj); ok {
+			keys := maps.Clone(x)
+			maps.Copy(keys, y)
+			var all []place
+			for _, k := range slices.Sorted(maps.Keys(keys)) {
+				all = append(all, places(x[k], y[k], path+"."+k)...)
+			}
+			if len(all) == 0 {
+				return []place{{path, a, b}}
+			}
+			return all
+		}
+	case list:
+		if y, ok := b.(list); ok && len(x) == len(y) {
+			var all []place
+			for i := range x {
+				all = append(all, places(x[i], y[i], fmt.Sprintf("%s[%d]", path, i))...)
+			}
+			return all
+		}
+	}
+	return []place{{path, a, b}}
+}
+
+// class groups the differences that are likely of one cause.
+func (d Difference) class() string {
+	c := d.On + " " + d.What + " " + strings.TrimRight(d.Section, "0123456789")
+	if d.Section == "actions" || d.Section == "exit" {
+		c += " " + text(d.A) + text(d.B)
+	}
+	return c
+}
+
+func text(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(data)
+}
+
+// A sheet has what is compared, by "section|address".
+type sheet map[string]any
+
+func differ(what string, a, b sheet) []Difference {
+	keys := maps.Clone(a)
+	maps.Copy(keys, b)
+	var out []Difference
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
+		if text(a[k]) == text(b[k]) {
+			continue
+		}
+		section, at, _ := strings.Cut(k, "|")
+		_, section, _ = strings.Cut(section, "~")
+		on := strings.TrimPrefix(at, "data.")
+		on, _, _ = strings.Cut(on, ".")
+		out = append(out, Difference{What: what, Section: section, At: at, A: a[k], B: b[k], On: on})
+	}
+	return out
+}
+
+// compare compares a step of Lethe with the same step of Terraform.
+func compare(c Command, p, q *Outcome) []Difference {
+	var all []Difference
+	for i := range min(len(p.Before), len(q.Before)) {
+		all = append(all, results("before", p.Before[i], q.Before[i])...)
+	}
+	plan := "plan"
+	if c.Destroy {
+		plan = "destroy plan"
+	}
+	all = append(all, results(plan, p.Plan, q.Plan)...)
+	all = append(all, results("apply", p.Apply, q.Apply)...)
+	all = append(all, differ("state", stateOf(p.State), stateOf(q.State))...)
+	return append(all, results("second plan", p.Second, q.Second)...)
+}
+
+func results(what string, p, q *Result) []Difference {
+	if p == nil || q == nil {
+		return nil
+	}
+	var all []Difference
+	all = append(all, differ(what, blamed(p), blamed(q))...)
+	if p.Plan != nil && q.Plan != nil {
+		all = append(all, differ(what, planOf(p.Plan), planOf(q.Plan))...)
+	}
+	if what == "apply" || p.Exit != 1 && q.Exit != 1 { // an error ends a plan early
+		all = append(all, differ(what, callsOf(what, p.Calls), callsOf(what, q.Calls))...)
+	}
+	if p.Exit != q.Exit {
+		at := ""
+		if len(all) > 0 {
+			at = all[0].At
+		}
+		d := Difference{What: what, Section: "exit", At: at, A: p.Exit, B: q.Exit}
+		d.A, d.B = fmt.Sprint(p.Exit, " ", errorsOf(p.Out)), fmt.Sprint(q.Exit, " ", errorsOf(q.Out))
+		all = append(all, d)
+	}
+	return all
+}
+
+func errorsOf(out string) []string {
+	var all []string
+	for line := range strings.Lines(out) {
+		if t, ok := strings.CutPrefix(strings.TrimLeft(strings.TrimSpace(line), "│╷ "), "Error: "); ok {
+			all = append(all, t)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func blamed(r *Result) sheet {
+	out := sheet{}
+	for at := range r.Blamed {
+		out["0~has an error|"+at] = true
+	}
+	return out
+}
+
+func get(v any, path ...string) any {
+	for _, p := range path {
+		m, _ := v.(obj)
+		v = m[p]
+	}
+	return v
+}
+
+// planOf is what is compared of a plan. The digit before a section is its order: what is first explains the rest.
+func planOf(doc obj) sheet {
+	out := sheet{}
+	for _, section := range []string{"resource_changes", "resource_drift"} {
+		all, _ := doc[section].(list)
+		for _, c := range all {
+			at, _ := get(c, "address").(string)
+			if d, ok := get(c, "deposed").(string); ok && d != "" {
+				at += " deposed"
+			}
+			put := func(n int, what string, v any) {
+				if section == "resource_drift" {
+					n, what = n+5, "drift "+what
+				}
+				out[fmt.Sprintf("%d~%s|%s", n, what, at)] = v
+			}
+			put(1, "actions", get(c, "change", "actions"))
+			put(2, "reason", get(c, "action_reason"))
+			put(2, "previous address", get(c, "previous_address"))
+			put(2, "importing", get(c, "change", "importing"))
+			put(2, "replace paths", sorted(get(c, "change", "replace_paths")))
+			put(3, "before", get(c, "change", "before"))
+			put(3, "after", get(c, "change", "after"))
+			put(3, "unknown", pruned(get(c, "change", "after_unknown")))
+			put(4, "before sensitive", pruned(get(c, "change", "before_sensitive")))
+			put(4, "after sensitive", pruned(get(c, "change", "after_sensitive")))
+		}
+	}
+	outputs, _ := doc["output_changes"].(obj)
+	for name, c := range outputs {
+		if text(get(c, "actions")) == `["no-op"]` {
+			continue
+		}
+		out["5~output actions|"+name] = get(c, "actions")
+		out["5~output value|"+name] = list{get(c, "before"), get(c, "after"), pruned(get(c, "after_unknown")), pruned(get(c, "after_sensitive"))}
+	}
+	return out
+}
+
+// pruned is a value without what is false.
+func pruned(v any) any {
+	switch v := v.(type) {
+	case obj:
+		out := obj{}
+		for k, e := range v {
+			if e := pruned(e); e != nil {
+				out[k] = e
+			}
+		}
+		if len(out) == 0 {
+			return nil
+		}
+		return out
+	case list:
+		out, some := make(list, len(v)), false
+		for i, e := range v {
+			out[i] = pruned(e)
+			some = some || out[i] != nil
+		}
+		if !some {
+			return nil
+		}
+		return out
+	case bool:
+		if !v {
+			return nil
+		}
+	}
+	return v
+}
+
+func sorted(v any) any {
+	all, ok := v.(list)
+	if !ok || len(all) == 0 {
+		return nil
+	}
+	texts := []string{}
+	for _, e := range all {
+		texts = append(texts, text(e))
+	}
+	slices.Sort(texts)
+	return slices.Compact(texts)
+}
+
+// stateOf is what is compared of a state.
+func stateOf(doc obj) sheet {
+	out := sheet{}
+	all, _ := doc["resources"].(list)
+	for _, r := range all {
+		instances, _ := get(r, "instances").(list)
+		for _, i := range instances {
+			at := fmt.Sprintf("%v.%v", get(r, "type"), get(r, "name"))
+			if get(r, "mode") == "data" {
+				at = "data." + at
+			}
+			if d, ok := get(i, "deposed").(string); ok && d != "" {
+				at += " deposed"
+			}
+			put := func(n int, what string, v any) { out[fmt.Sprintf("%d~%s|%s", n, what, at)] = v }
+			put(1, "status", get(i, "status"))
+			put(1, "provider", get(r, "provider"))
+			put(1, "attributes", get(i, "attributes"))
+			put(2, "schema version", get(i, "schema_version"))
+			put(2, "sensitive", sorted(get(i, "sensitive_attributes")))
+			if get(r, "mode") == "managed" {
+				put(2, "private", get(i, "private"))
+				put(3, "dependencies", sorted(get(i, "dependencies")))
+				put(3, "create first", get(i, "create_before_destroy"))
+			}
+		}
+	}
+	outputs, _ := doc["outputs"].(obj)
+	for name, o := range outputs {
+		out["4~output|"+name] = o
+	}
+	return out
+}
+
+// callsOf are the calls for each object, in their order, and what was sent with each.
+func callsOf(what string, calls []provider.Call) sheet {
+	out := sheet{}
+	names, last := map[string][]string{}, map[string]string{}
+	for _, c := range calls {
+		if !compared(what, c) {
+			continue
+		}
+		at := c.Type + "." + c.Key
+		line := c.Call + " " + text(c.Req)
+		if last[at] == line {
+			continue
+		}
+		last[at] = line
+		names[at] = append(names[at], c.Call)
+		out[fmt.Sprintf("9~sent with %s %d|%s", c.Call, len(names[at]), at)] = c.Req
+	}
+	for at, l := range names {
+		out["8~calls|"+at] = l
+	}
+	return out
+}
+
+// compared reports whether a call is compared. Terraform validates, upgrades and plans again at apply, and plans what
+// is declared before it destroys it; that Lethe does not is no difference for users.
+func compared(what string, c provider.Call) bool {
+	switch {
+	case c.Call == "Validate", c.Key == "" && c.Call != "Import":
+		return false
+	case what == "apply":
+		return c.Call == "Apply"
+	case what == "before":
+		return c.Call == "Import"
+	case what == "destroy plan":
+		return c.Call != "ReadData" && (c.Call != "Plan" || c.Req["proposed"] == nil)
+	}
+	return true
+}

@@ -1,0 +1,325 @@
+// Package provider has two providers in one program: "old" is made with terraform-plugin-sdk, "fw" with
+// terraform-plugin-framework. They have the habits of real providers on purpose. The directory named by SDK_CLOUD holds
+// their objects, and SDK_LOG names a file that gets one line for each call.
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/go-cty/cty"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov5"
+	"github.com/hashicorp/terraform-plugin-sdk/v2/diag"
+	"github.com/hashicorp/terraform-plugin-sdk/v2/helper/schema"
+)
+
+// Old returns the provider of the SDK.
+func Old() tfprotov5.ProviderServer {
+	p := &schema.Provider{
+		ResourcesMap: map[string]*schema.Resource{
+			"old_plain": oldResource("old_plain", oldPlain()),
+			"old_func":  oldResource("old_func", oldFunc()),
+			"old_block": oldResource("old_block", oldBlock()),
+			"old_cd":    oldCustom(),
+			"old_norm":  oldNorm(),
+			"old_up":    oldUp(),
+			"old_wo":    oldResource("old_wo", oldWriteOnly()),
+			"old_id":    oldIdentified(),
+		},
+		DataSourcesMap: map[string]*schema.Resource{"old_data": oldData()},
+	}
+	return server5{p.GRPCProvider()}
+}
+
+// An oldType is the generic implementation of a type: the cloud keeps what the object holds.
+type oldType struct {
+	name   string
+	schema map[string]*schema.Schema
+	adjust func(attrs map[string]any) // changes what Read finds; may be nil
+}
+
+func oldResource(name string, s map[string]*schema.Schema) *schema.Resource {
+	return (&oldType{name: name, schema: s}).resource()
+}
+
+func (t *oldType) resource() *schema.Resource {
+	if t.schema["name"] == nil {
+		t.schema["name"] = &schema.Schema{Type: schema.TypeString, Required: true}
+	}
+	return &schema.Resource{
+		Schema:        t.schema,
+		CreateContext: t.create,
+		ReadContext:   t.read,
+		UpdateContext: t.update,
+		DeleteContext: t.delete,
+		CustomizeDiff: t.plan,
+		Importer:      &schema.ResourceImporter{StateContext: t.load},
+	}
+}
+
+func (t *oldType) plan(_ context.Context, d *schema.ResourceDiff, _ any) error {
+	name, _ := d.Get("name").(string)
+	return failed(name, "plan")
+}
+
+func (t *oldType) create(_ context.Context, d *schema.ResourceData, _ any) diag.Diagnostics {
+	name := d.Get("name").(string)
+	if fault(name, "create-nothing") {
+		return nil // forgets SetId
+	}
+	if err := failed(name, "create"); err != nil {
+		return diag.FromErr(err)
+	}
+	id, err := nextID(name)
+	if err != nil {
+		return diag.FromErr(err)
+	}
+	d.SetId(id)
+	return t.write(d, name, 1, "create-after")
+}
+
+// write stores the object, and sets the attributes that are computed.
+func (t *oldType) write(d *schema.ResourceData, name string, rev int, after string) diag.Diagnostics {
+	for attr, s := range t.schema {
+		if !s.Computed || s.WriteOnly {
+			continue
+		}
+		v, known := d.GetOk(attr)
+		if known && s.Optional {
+			if r, ok := s.Elem.(*schema.Resource); !ok || !hasComputed(r) {
+				continue
+			}
+		}
+		if err := d.Set(attr, oldComputed(s, plain(v), name, rev)); err != nil {
+			return diag.FromErr(fmt.Errorf("%s: %w", attr, err))
+		}
+	}
+	for attr, s := range t.schema { // computed attributes of blocks
+		if r, ok := s.Elem.(*schema.Resource); ok && !s.Computed && hasComputed(r) {
+			if err := d.Set(attr, oldComputed(s, plain(d.Get(attr)), name, rev)); err != nil {
+				return diag.FromErr(fmt.Errorf("%s: %w", attr, err))
+			}
+		}
+	}
+	o := &Object{Type: t.name, Rev: rev, Attrs: map[string]any{}}
+	for attr, s := range t.schema {
+		if attr != "timeouts" && !s.WriteOnly {
+			o.Attrs[attr] = plain(d.Get(attr))
+		}
+	}
+	if err := save(d.Id(), o); err != nil {
+		return diag.FromErr(err)
+	}
+	if err := failed(name, after); err != nil {
+		return diag.FromErr(err)
+	}
+	return nil
+}
+
+func hasComputed(r *schema.Resource) bool {
+	for _, s := range r.Schema {
+		if s.Computed {
+			return true
+		}
+	}
+	return false
+}
+
+// oldComputed returns the value that the cloud chooses for a computed attribute.
+func oldComputed(s *schema.Schema, v any, name string, rev int) any {
+	if r, ok := s.Elem.(*schema.Resource); ok {
+		list, _ := v.([]any)
+		if s.Computed && len(list) == 0 {
+			list = []any{map[string]any{}}
+		}
+		for i, e := range list {
+			m, ok := e.(map[string]any)
+			if !ok {
+				m = map[string]any{}
+			}
+			for attr, in := range r.Schema {
+				if in.WriteOnly {
+					delete(m, attr)
+				} else if in.Computed && in.Type == schema.TypeString && (m[attr] == nil || m[attr] == "") {
+					m[attr] = "chosen"
+				}
+			}
+			list[i] = m
+		}
+		return list
+	}
+	switch s.Type {
+	case schema.TypeString:
+		if s.Optional {
+			return "chosen"
+		}
+		return fmt.Sprintf("%s/%d", name, rev)
+	case schema.TypeInt:
+		return rev
+	case schema.TypeMap:
+		return v
+	}
+	return v
+}
+
+func (t *oldType) read(_ context.Context, d *schema.ResourceData, _ any) diag.Diagnostics {
+	name, _ := d.Get("name").(string)
+	if name == "" {
+		name, _, _ = strings.Cut(d.Id(), "-")
+	}
+	if err := failed(name, "read"); err != nil {
+		return diag.FromErr(err)
+	}
+	o, err := load(d.Id())
+	if errors.Is(err, errGone) {
+		d.SetId("")
+		return nil
+	}
+	if err != nil {
+		return diag.FromErr(err)
+	}
+	if t.adjust != nil {
+		t.adjust(o.Attrs)
+	}
+	for attr, v := range o.Attrs {
+		if t.schema[attr] == nil {
+			continue
+		}
+		if err := d.Set(attr, v); err != nil {
+			return diag.FromErr(fmt.Errorf("%s: %w", attr, err))
+		}
+	}
+	return nil
+}
+
+func (t *oldType) update(_ context.Context, d *schema.ResourceData, _ any) diag.Diagnostics {
+	name := d.Get("name").(string)
+	if err := failed(name, "update"); err != nil {
+		d.Partial(true)
+		return diag.FromErr(err)
+	}
+	if err := failed(name, "update-dirty"); err != nil {
+		return diag.FromErr(err) // forgets Partial: the state has values that were not written
+	}
+	if fault(name, "update-gone") {
+		d.SetId("")
+		return nil
+	}
+	rev := 1
+	o, err := load(d.Id())
+	if err == nil {
+		rev = o.Rev + 1
+	} else if !errors.Is(err, errGone) {
+		return diag.FromErr(err)
+	}
+	return t.write(d, name, rev, "update-after")
+}
+
+func (t *oldType) delete(_ context.Context, d *schema.ResourceData, _ any) diag.Diagnostics {
+	name := d.Get("name").(string)
+	if err := failed(name, "delete"); err != nil {
+		return diag.FromErr(err)
+	}
+	if err := remove(d.Id()); err != nil {
+		return diag.FromErr(err)
+	}
+	if err := failed(name, "delete-after"); err != nil {
+		return diag.FromErr(err)
+	}
+	return nil
+}
+
+// load imports. An id may ask for habits: "none" gives nothing, "error" fails, "A,B" gives several objects.
+func (t *oldType) load(_ context.Context, d *schema.ResourceData, _ any) ([]*schema.ResourceData, error) {
+	if strings.HasSuffix(d.Id(), "-none") {
+		return nil, nil
+	}
+	if strings.HasSuffix(d.Id(), "-error") {
+		return nil, fmt.Errorf("the import of %q fails, as asked", d.Id())
+	}
+	ids := strings.Split(d.Id(), ",")
+	d.SetId(ids[0])
+	all := []*schema.ResourceData{d}
+	for _, id := range ids[1:] {
+		more := t.resource().Data(nil)
+		more.SetId(id)
+		more.SetType(t.name)
+		all = append(all, more)
+	}
+	return all, nil
+}
+
+// plain is a value of the SDK as JSON has it.
+func plain(v any) any {
+	switch v := v.(type) {
+	case *schema.Set:
+		return plain(v.List())
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = plain(e)
+		}
+		return out
+	case map[string]any:
+		out := map[string]any{}
+		for k, e := range v {
+			out[k] = plain(e)
+		}
+		return out
+	}
+	return v
+}
+
+func oldData() *schema.Resource {
+	return &schema.Resource{
+		Schema: map[string]*schema.Schema{
+			"name":  {Type: schema.TypeString, Required: true},
+			"query": {Type: schema.TypeString, Optional: true},
+			"list":  {Type: schema.TypeList, Computed: true, Elem: text()},
+			"found": {Type: schema.TypeString, Computed: true},
+			"filter": {Type: schema.TypeSet, Optional: true, Elem: &schema.Resource{Schema: map[string]*schema.Schema{
+				"key":    {Type: schema.TypeString, Required: true},
+				"values": {Type: schema.TypeList, Optional: true, Elem: text()},
+			}}},
+		},
+		ReadContext: func(_ context.Context, d *schema.ResourceData, _ any) diag.Diagnostics {
+			name := d.Get("name").(string)
+			if err := failed(name, "data"); err != nil {
+				return diag.FromErr(err)
+			}
+			d.SetId("data-" + name)
+			if err := d.Set("list", []any{name, d.Get("query")}); err != nil {
+				return diag.FromErr(err)
+			}
+			return diag.FromErr(d.Set("found", "found "+d.Get("query").(string)))
+		},
+	}
+}
+
+func text() *schema.Schema { return &schema.Schema{Type: schema.TypeString} }
+
+// rawConfig returns a top-level attribute of the configuration, which may be write-only.
+func rawConfig(d *schema.ResourceData, name string) string {
+	v, diags := d.GetRawConfigAt(cty.GetAttrPath(name))
+	if diags.HasError() || v.IsNull() || !v.IsKnown() || v.Type() != cty.String {
+		return ""
+	}
+	return v.AsString()
+}
+
+// identified sets the identity of the object after a call.
+func identified[F ~func(context.Context, *schema.ResourceData, any) diag.Diagnostics](f F) F {
+	return func(ctx context.Context, d *schema.ResourceData, meta any) diag.Diagnostics {
+		diags := f(ctx, d, meta)
+		if d.Id() == "" {
+			return diags
+		}
+		identity, err := d.Identity()
+		if err != nil {
+			return append(diags, diag.FromErr(err)...)
+		}
+		return append(diags, diag.FromErr(identity.Set("id", d.Id()))...)
+	}
+}

@@ -1,0 +1,170 @@
+package sdk
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lethe-iac/lethe/test/providers/source"
+)
+
+var (
+	scenarios = flag.Int("scenarios", ifLong(5000, 200), "how many scenarios are run")
+	seed      = flag.Uint64("seed", uint64(ifLong(int(time.Now().Unix()), 1)), "the seed of the first batch")
+	only      = flag.String("only", "", "seeds of batches to run, separated by commas")
+	size      = flag.Int("size", 25, "how many scenarios one batch holds")
+	workers   = flag.Int("workers", 2, "how many batches are run at a time")
+	stop      = flag.Int("stop", 5, "how many classes of differences are made smaller")
+	shrink    = flag.Int("shrink", 20, "how often a scenario is run while it is made smaller")
+	into      = flag.String("found", "", "directory of the reproductions (a temporary one)")
+)
+
+// ifLong chooses by whether this is a long run, which takes other seeds each time.
+func ifLong(long, short int) int {
+	if os.Getenv("LETHE_LONG") != "" {
+		return long
+	}
+	return short
+}
+
+func lab(t *testing.T) *Lab {
+	t.Helper()
+	terraform, err := exec.LookPath("terraform")
+	if err != nil {
+		t.Skip("terraform is not on PATH: there is nothing to compare with")
+	}
+	bin := t.TempDir()
+	l := &Lab{Lethe: os.Getenv("LETHE_BIN"), Terraform: terraform, Plugins: bin, Dir: t.TempDir()}
+	if quick, err := os.MkdirTemp("/dev/shm", "sdk"); err == nil { // most of the time of short commands goes into files
+		l.Dir = quick
+		t.Cleanup(func() { os.RemoveAll(quick) })
+	}
+	plugin := filepath.Join(bin, "terraform-provider-old")
+	if err := source.Build(".", "./cmd/terraform-provider-sdk", plugin); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link(plugin, filepath.Join(bin, "terraform-provider-fw")); err != nil {
+		t.Fatal(err)
+	}
+	if l.Lethe == "" {
+		l.Lethe = filepath.Join(bin, "lethe")
+		if err := source.Build("../..", "./cmd/lethe", l.Lethe); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// TestBesideTerraform runs random scenarios with both engines.
+func TestBesideTerraform(t *testing.T) {
+	l := lab(t)
+	if *into == "" {
+		dir, err := os.MkdirTemp("", "sdk-found-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		*into = dir
+	}
+	var (
+		work    = make(chan uint64)
+		group   sync.WaitGroup
+		mu      sync.Mutex
+		classes = map[string]int{}
+		ran     int
+		start   = time.Now()
+	)
+	for range *workers {
+		group.Go(func() {
+			for seed := range work {
+				b := Generate(seed, *size)
+				found, err := l.play(b)
+				mu.Lock()
+				ran += len(b.Pieces)
+				mu.Unlock()
+				if err != nil {
+					t.Errorf("seed %d: %v", seed, err)
+				}
+				for _, d := range found {
+					mu.Lock()
+					classes[d.class()]++
+					first := classes[d.class()] == 1 && len(classes) <= *stop
+					mu.Unlock()
+					if !first {
+						t.Errorf("seed %d: %s\n    class %s", seed, d, d.class())
+						continue
+					}
+					dir := filepath.Join(*into, fmt.Sprintf("%d-%s", seed, owner(d.At)))
+					small, d, err := l.Shrink(b, d, *shrink)
+					if err == nil {
+						err = small.Write(dir, d)
+					}
+					t.Errorf("seed %d: %s\n    class %s\n    see %s (%v)", seed, d, d.class(), dir, err)
+				}
+			}
+		})
+	}
+	for _, s := range seeds() {
+		mu.Lock()
+		enough := ran >= *scenarios
+		mu.Unlock()
+		if *only == "" && enough {
+			break
+		}
+		work <- s
+	}
+	close(work)
+	group.Wait()
+	t.Logf("%d scenarios in %s; %d classes of differences: %v", ran, time.Since(start).Round(time.Second), len(classes), classes)
+	if left, err := os.ReadDir(*into); err == nil && len(left) == 0 {
+		os.Remove(*into)
+	}
+}
+
+// play runs a batch in a directory of its own.
+func (l *Lab) play(b *Batch) ([]Difference, error) {
+	dir, err := os.MkdirTemp(l.Dir, "batch")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	return l.Play(b, dir)
+}
+
+func seeds() []uint64 {
+	var all []uint64
+	if *only != "" {
+		for _, word := range strings.Split(*only, ",") {
+			if n, err := strconv.ParseUint(word, 10, 64); err == nil {
+				all = append(all, n)
+			}
+		}
+		return all
+	}
+	for i := range *scenarios {
+		all = append(all, *seed+uint64(i))
+	}
+	return all
+}
+
+// TestRows finds the row of docs/differences.md that each rule names.
+func TestRows(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/differences.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rules {
+		if r.row != "" && !strings.Contains(string(doc), "\n| "+r.row) {
+			t.Errorf("no row begins with %q", r.row)
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package sdk
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Shrink makes the batch of a difference smaller: one piece, fewer steps, fewer arguments. It runs it n times at most.
+func (l *Lab) Shrink(b *Batch, d Difference, n int) (*Batch, Difference, error) {
+	i := slices.IndexFunc(b.Pieces, func(p *Piece) bool { return p.Name == owner(d.At) })
+	if i < 0 {
+		return b, d, nil
+	}
+	try := func(b *Batch) bool {
+		if n--; n < 0 {
+			return false
+		}
+		found, err := l.play(b)
+		if err != nil {
+			return false
+		}
+		for _, f := range found {
+			if f.What == d.What && f.Section == d.Section && f.On == d.On {
+				d = f
+				return true
+			}
+		}
+		return false
+	}
+	small := b.alone(b.Pieces[i]).upTo(d.Step)
+	if !try(small) {
+		return b, d, nil
+	}
+	for step := 0; step < len(small.Steps)-1; step++ {
+		if less := small.without(step); try(less) {
+			small, step = less, step-1
+		}
+	}
+	for _, key := range small.keys() {
+		if less := small.less(key); try(less) {
+			small = less
+		}
+	}
+	return small, d, nil
+}
+
+// upTo is the batch without the steps after n.
+func (b *Batch) upTo(n int) *Batch {
+	out := &Batch{Seed: b.Seed, Steps: b.Steps[:n+1]}
+	for _, p := range b.Pieces {
+		out.Pieces = append(out.Pieces, &Piece{p.Name, p.Steps[:n+1]})
+	}
+	return out
+}
+
+func (b *Batch) without(n int) *Batch {
+	out := &Batch{Seed: b.Seed, Steps: slices.Delete(slices.Clone(b.Steps), n, n+1)}
+	for _, p := range b.Pieces {
+		out.Pieces = append(out.Pieces, &Piece{p.Name, slices.Delete(slices.Clone(p.Steps), n, n+1)})
+	}
+	return out
+}
+
+// keys are the arguments and blocks of a batch of one piece.
+func (b *Batch) keys() []string {
+	all := map[string]bool{}
+	for _, s := range b.Pieces[0].Steps {
+		for k := range s.Args {
+			if k != "name" {
+				all["arg "+k] = true
+			}
+		}
+		for k := range s.Around {
+			if k != "moved" && k != "import" {
+				all["around "+k] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+func (b *Batch) less(key string) *Batch {
+	out := &Batch{Seed: b.Seed, Steps: b.Steps}
+	kind, key, _ := strings.Cut(key, " ")
+	for _, p := range b.Pieces {
+		q := &Piece{Name: p.Name}
+		for _, s := range p.Steps {
+			c := *s
+			c.Args, c.Around, c.Drift = maps.Clone(s.Args), maps.Clone(s.Around), maps.Clone(s.Drift)
+			if kind == "arg" {
+				delete(c.Args, key)
+				delete(c.Drift, key)
+			} else {
+				delete(c.Around, key)
+			}
+			q.Steps = append(q.Steps, &c)
+		}
+		out.Pieces = append(out.Pieces, q)
+	}
+	return out
+}
+
+// Write writes the batch as a directory with a script that runs it by hand: run.sh PROGRAM PLUGINS.
+func (b *Batch) Write(dir string, d Difference) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	var s strings.Builder
+	s.WriteString("#!/bin/bash\n# usage: run.sh ENGINE PLUGINS\n# " + strings.ReplaceAll(d.String(), "\n", "\n# ") + "\n")
+	s.WriteString(`here=$(cd "$(dirname "$0")" && pwd); engine=$1; plugins=$2; work=$(mktemp -d); cd "$work"; mkdir cloud
+export SDK_CLOUD=$PWD/cloud SDK_LOG=$PWD/log CHECKPOINT_DISABLE=1 TF_CLI_CONFIG_FILE=$PWD/rc
+printf 'provider_installation {\n dev_overrides {\n  "example.com/sdk/old" = "%s"\n  "example.com/sdk/fw" = "%s"\n }\n}\n' "$plugins" "$plugins" > rc
+`)
+	for n, c := range b.Steps {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("main%d.tf", n)), []byte(b.config(n)), 0o644); err != nil {
+			return err
+		}
+		fmt.Fprintf(&s, "\necho '=== step %d'; cp \"$here/main%d.tf\" main.tf; export SDK_SCHEMA=%d; : > log\n", n, n, c.Schema)
+		for _, p := range b.Pieces {
+			st := p.Steps[n]
+			if st.Faults != "" {
+				fmt.Fprintf(&s, "echo '%s' > cloud/%s.fault\n", st.Faults, p.Name)
+			}
+			last := fmt.Sprintf("$(ls -v cloud/%s-*.json | tail -1)", p.Name)
+			if st.Gone {
+				fmt.Fprintf(&s, "rm %s\n", last)
+			}
+			for _, k := range slices.Sorted(maps.Keys(st.Drift)) {
+				v, _ := json.Marshal(st.Drift[k])
+				fmt.Fprintf(&s, "f=%s; jq '.attrs[%q] = %s' $f > t && mv t $f\n", last, k, v)
+			}
+			for _, args := range st.Before {
+				fmt.Fprintf(&s, "$engine '%s'\n", strings.Join(args, "' '"))
+			}
+		}
+		options := strings.Join(b.options(n), " ")
+		if c.Direct {
+			fmt.Fprintf(&s, "$engine apply -auto-approve -no-color %s\n", options)
+		} else {
+			fmt.Fprintf(&s, "$engine plan -no-color -out=p %s && $engine apply -no-color p\n", options)
+		}
+		s.WriteString("rm -f cloud/*.fault\n$engine plan -no-color\n")
+	}
+	return os.WriteFile(filepath.Join(dir, "run.sh"), []byte(s.String()), 0o755)
+}
