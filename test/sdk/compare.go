@@ -18,6 +18,7 @@ type Difference struct {
 	At      string // address, or name of a piece
 	A, B    any    // of Lethe and of Terraform
 	On      string // type of the object
+	Failed  bool   // an engine reported an error for an object of the piece in this step
 }
 
 func (d Difference) String() string {
@@ -120,9 +121,27 @@ func compare(c Command, p, q *Outcome) []Difference {
 		plan = "destroy plan"
 	}
 	all = append(all, results(plan, p.Plan, q.Plan)...)
+	if (p.Apply == nil) != (q.Apply == nil) {
+		return all
+	}
 	all = append(all, results("apply", p.Apply, q.Apply)...)
 	all = append(all, differ("state", stateOf(p.State), stateOf(q.State))...)
-	return append(all, results("second plan", p.Second, q.Second)...)
+	all = append(all, results("second plan", p.Second, q.Second)...)
+	failed := map[string]bool{}
+	for _, o := range []*Outcome{p, q} {
+		for _, r := range []*Result{o.Plan, o.Apply} {
+			if r == nil {
+				continue
+			}
+			for at := range r.Blamed {
+				failed[owner(at)] = true
+			}
+		}
+	}
+	for i := range all {
+		all[i].Failed = failed[owner(all[i].At)]
+	}
+	return all
 }
 
 func results(what string, p, q *Result) []Difference {
@@ -130,7 +149,10 @@ func results(what string, p, q *Result) []Difference {
 		return nil
 	}
 	var all []Difference
-	all = append(all, differ(what, blamed(p), blamed(q))...)
+	for _, d := range blamed(p, q) {
+		d.What = what
+		all = append(all, d)
+	}
 	if p.Plan != nil && q.Plan != nil {
 		all = append(all, differ(what, planOf(p.Plan), planOf(q.Plan))...)
 	}
@@ -160,12 +182,20 @@ func errorsOf(out string) []string {
 	return slices.Compact(all)
 }
 
-func blamed(r *Result) sheet {
-	out := sheet{}
-	for at := range r.Blamed {
-		out["0~has an error|"+at] = true
+// blamed are the objects that errors of one engine only name.
+func blamed(p, q *Result) []Difference {
+	a, b := sheet{}, sheet{}
+	for at, title := range p.Blamed {
+		if q.Blamed[at] == "" && !slices.Contains(errorsOf(q.Out), title) {
+			a["0~has an error|"+at] = title
+		}
 	}
-	return out
+	for at, title := range q.Blamed {
+		if p.Blamed[at] == "" && !slices.Contains(errorsOf(p.Out), title) {
+			b["0~has an error|"+at] = title
+		}
+	}
+	return differ("", a, b)
 }
 
 func get(v any, path ...string) any {
@@ -297,19 +327,20 @@ func stateOf(doc obj) sheet {
 // callsOf are the calls for each object, in their order, and what was sent with each.
 func callsOf(what string, calls []provider.Call) sheet {
 	out := sheet{}
-	names, last := map[string][]string{}, map[string]string{}
+	names, last, count := map[string][]string{}, map[string]string{}, map[string]int{}
 	for _, c := range calls {
-		if !compared(what, c) {
+		at := c.Type + "." + c.Key
+		if !compared(what, c) || c.Call == "Upgrade" && count[at+"Read"]+count[at+"Move"]+count[at+"Import"] > 0 {
 			continue
 		}
-		at := c.Type + "." + c.Key
 		line := c.Call + " " + text(c.Req)
 		if last[at] == line {
 			continue
 		}
 		last[at] = line
 		names[at] = append(names[at], c.Call)
-		out[fmt.Sprintf("9~sent with %s %d|%s", c.Call, len(names[at]), at)] = c.Req
+		count[at+c.Call]++
+		out[fmt.Sprintf("9~sent with %s %d|%s", c.Call, count[at+c.Call], at)] = c.Req
 	}
 	for at, l := range names {
 		out["8~calls|"+at] = l

@@ -169,8 +169,11 @@ func (l *life) settings(s *Step) {
 	}
 	if l.one(6) {
 		s.Around["d"] = fmt.Sprintf("resource \"terraform_data\" \"%s_d\" {\n  input = %s.%s\n}", l.Name, l.kind, l.Name)
-		if l.kind == "fw_wo" || l.kind == "old_wo" {
+		switch {
+		case l.kind == "fw_wo" || l.kind == "old_wo":
 			s.Around["d"] = strings.Replace(s.Around["d"], "."+l.Name+"\n", "."+l.Name+".s\n", 1)
+		case strings.HasPrefix(l.kind, "old_") && !l.one(4):
+			s.Around["d"] = strings.Replace(s.Around["d"], "."+l.Name+"\n", "."+l.Name+".id\n", 1)
 		}
 	}
 	if l.one(6) {
@@ -262,7 +265,7 @@ func (l *life) drift(s *Step) {
 
 // imports forgets the object and imports it again.
 func (l *life) imports(s *Step) {
-	id := l.Name + "-1"
+	id := l.Name + "@" // the last object of that name
 	if l.rough && l.one(2) {
 		id, s.Fatal = pick(l.gen, []string{l.Name + "-none", l.Name + "-error", l.Name + "-1," + l.Name + "-2", l.Name + "-77"}), true
 	}

@@ -40,8 +40,8 @@ type Result struct {
 	Out     string
 	Plan    obj // the plan as JSON, if there is one
 	Calls   []provider.Call
-	Blamed  map[string]bool // addresses that errors name
-	Err     error           // the command could not be run
+	Blamed  map[string]string // titles of errors by the address that they name
+	Err     error             // the command could not be run
 	Elapsed time.Duration
 }
 
@@ -75,15 +75,19 @@ func (l *Lab) prepare() error {
 // step runs step n of a batch.
 func (s *side) step(b *Batch, n int) (*Outcome, error) {
 	o := &Outcome{}
-	if err := os.WriteFile(filepath.Join(s.dir, "main.tf"), []byte(b.config(n)), 0o600); err != nil {
+	if err := s.arrange(b, n); err != nil {
 		return nil, err
 	}
-	if err := s.arrange(b, n); err != nil {
+	if err := os.WriteFile(filepath.Join(s.dir, "main.tf"), []byte(s.ids(b.config(n))), 0o600); err != nil {
 		return nil, err
 	}
 	run := func(args ...string) *Result { return s.run(b.Steps[n], args) }
 	for _, p := range b.Pieces {
 		for _, args := range p.Steps[n].Before {
+			args = slices.Clone(args)
+			for i := range args {
+				args[i] = s.ids(args[i])
+			}
 			r := run(args...)
 			if r.Err != nil {
 				return nil, r.Err
@@ -134,11 +138,11 @@ func (s *side) arrange(b *Batch, n int) error {
 		if !st.Gone && len(st.Drift) == 0 {
 			continue
 		}
-		found, err := filepath.Glob(filepath.Join(s.cloud, p.Name+"-*.json"))
-		if err != nil || len(found) == 0 {
-			return err
+		last := s.last(p.Name)
+		if last == "" {
+			continue
 		}
-		last := slices.MaxFunc(found, func(a, b string) int { return number(a) - number(b) })
+		var err error
 		if st.Gone {
 			err = os.Remove(last)
 		} else {
@@ -149,6 +153,28 @@ func (s *side) arrange(b *Batch, n int) error {
 		}
 	}
 	return nil
+}
+
+// last is the file of the last object of a piece; "" if there is none.
+func (s *side) last(name string) string {
+	found, err := filepath.Glob(filepath.Join(s.cloud, name+"-*.json"))
+	if err != nil || len(found) == 0 {
+		return ""
+	}
+	return slices.MaxFunc(found, func(a, b string) int { return number(a) - number(b) })
+}
+
+var lastID = regexp.MustCompile(`(a[0-9]+)@`)
+
+// ids replaces NAME@ by the id of the last object of that name.
+func (s *side) ids(text string) string {
+	return lastID.ReplaceAllStringFunc(text, func(m string) string {
+		name := strings.TrimSuffix(m, "@")
+		if file := s.last(name); file != "" {
+			return strings.TrimSuffix(filepath.Base(file), ".json")
+		}
+		return name + "-1"
+	})
 }
 
 // number is the number in the file name of an object.
@@ -210,7 +236,7 @@ func (s *side) run(c Command, args []string) *Result {
 	cmd.Env = append(slices.Clone(s.env), provider.EnvSchema+"="+strconv.Itoa(c.Schema))
 	var out, complaints bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaints
-	r := &Result{Blamed: map[string]bool{}}
+	r := &Result{Blamed: map[string]string{}}
 	start := time.Now()
 	err := cmd.Run()
 	r.Elapsed = time.Since(start)
@@ -229,7 +255,10 @@ func (s *side) run(c Command, args []string) *Result {
 		r.Err = fmt.Errorf("%s %v: a provider crashed: %s", s.name, args, r.Out[i:min(len(r.Out), i+1500)])
 	}
 	for _, m := range blame.FindAllStringSubmatch(r.Out, -1) {
-		r.Blamed[m[1]] = true
+		r.Blamed[m[2]] = m[1]
+	}
+	for _, m := range blameWithin.FindAllStringSubmatch(r.Out, -1) {
+		r.Blamed[m[2]] = m[1]
 	}
 	if r.Err == nil {
 		r.Calls, r.Err = s.calls()
@@ -238,7 +267,10 @@ func (s *side) run(c Command, args []string) *Result {
 }
 
 // blame finds the objects that errors name.
-var blame = regexp.MustCompile(`Error: [^\n]*\n(?:[│ ]*\n)?[│ ]*with ([\w.\-\[\]"]+)`)
+var blame = regexp.MustCompile(`Error: ([^\n]*)\n(?:[│ ]*\n)?[│ ]*with ([\w.\-\[\]"]+)`)
+
+// blameWithin finds the objects that errors name in their text.
+var blameWithin = regexp.MustCompile(`Error: (Provider produced[^\n]*)\n(?:[│ ]*\n)?[│ ]*(?:When expanding the plan for|When applying changes to|Provider "[^"]*"\s+planned an invalid\s+value for) ([\w.\-\[\]"]+)`)
 
 // calls takes the lines of the log.
 func (s *side) calls() ([]provider.Call, error) {
@@ -307,16 +339,14 @@ func (l *Lab) Play(b *Batch, dir string) ([]Difference, error) {
 		end := false
 		for _, d := range compare(b.Steps[n], p, q) {
 			d.Step = n
+			end = end || d.Section == "exit"
 			if d.known(b) {
 				continue
 			}
 			if name := owner(d.At); !seen[name] {
+				seen[name] = true
 				found = append(found, d)
 			}
-			end = end || d.Section == "exit"
-		}
-		for _, d := range found {
-			seen[owner(d.At)] = true
 		}
 		if end || len(seen) == len(b.Pieces) {
 			return found, nil // the two have gone apart

@@ -4,6 +4,7 @@ package sdk
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -85,9 +86,11 @@ func (b *Batch) alone(p *Piece) *Batch {
 	return &Batch{Seed: b.Seed, Pieces: []*Piece{p}, Steps: b.Steps}
 }
 
-// fatal reports whether a piece may fail while planning in step n.
-func (b *Batch) fatal(n int) bool {
-	return slices.ContainsFunc(b.Pieces, func(p *Piece) bool { return p.Steps[n].Fatal })
+// drop leaves out the pieces whose text in any step matches, or does not match.
+func (b *Batch) drop(pattern *regexp.Regexp, match bool) {
+	b.Pieces = slices.DeleteFunc(b.Pieces, func(p *Piece) bool {
+		return match == slices.ContainsFunc(p.Steps, func(s *Step) bool { return pattern.MatchString(p.text(s)) })
+	})
 }
 
 // options are the options of plan and apply.

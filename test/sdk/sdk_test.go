@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,6 +20,8 @@ var (
 	scenarios = flag.Int("scenarios", ifLong(5000, 200), "how many scenarios are run")
 	seed      = flag.Uint64("seed", uint64(ifLong(int(time.Now().Unix()), 1)), "the seed of the first batch")
 	only      = flag.String("only", "", "seeds of batches to run, separated by commas")
+	with      = flag.String("with", "", "a pattern: only scenarios with it in their text are run")
+	without   = flag.String("without", "", "a pattern: scenarios with it in their text are left out")
 	size      = flag.Int("size", 25, "how many scenarios one batch holds")
 	workers   = flag.Int("workers", 2, "how many batches are run at a time")
 	stop      = flag.Int("stop", 5, "how many classes of differences are made smaller")
@@ -87,6 +90,12 @@ func TestBesideTerraform(t *testing.T) {
 		group.Go(func() {
 			for seed := range work {
 				b := Generate(seed, *size)
+				if *without != "" {
+					b.drop(regexp.MustCompile(*without), true)
+				}
+				if *with != "" {
+					b.drop(regexp.MustCompile(*with), false)
+				}
 				found, err := l.play(b)
 				mu.Lock()
 				ran += len(b.Pieces)

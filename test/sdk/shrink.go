@@ -120,7 +120,7 @@ printf 'provider_installation {\n dev_overrides {\n  "example.com/sdk/old" = "%s
 		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("main%d.tf", n)), []byte(b.config(n)), 0o644); err != nil {
 			return err
 		}
-		fmt.Fprintf(&s, "\necho '=== step %d'; cp \"$here/main%d.tf\" main.tf; export SDK_SCHEMA=%d; : > log\n", n, n, c.Schema)
+		fmt.Fprintf(&s, "\necho '=== step %d'; last=$(basename \"$(ls -v cloud/*-*.json 2>/dev/null | tail -1)\" .json)\nsed -E \"s/a[0-9]+@/$last/\" \"$here/main%d.tf\" > main.tf; export SDK_SCHEMA=%d; : > log\n", n, n, c.Schema)
 		for _, p := range b.Pieces {
 			st := p.Steps[n]
 			if st.Faults != "" {
@@ -135,7 +135,7 @@ printf 'provider_installation {\n dev_overrides {\n  "example.com/sdk/old" = "%s
 				fmt.Fprintf(&s, "f=%s; jq '.attrs[%q] = %s' $f > t && mv t $f\n", last, k, v)
 			}
 			for _, args := range st.Before {
-				fmt.Fprintf(&s, "$engine '%s'\n", strings.Join(args, "' '"))
+				fmt.Fprintf(&s, "$engine %s\n", lastID.ReplaceAllString(strings.Join(args, " "), "$$last"))
 			}
 		}
 		options := strings.Join(b.options(n), " ")

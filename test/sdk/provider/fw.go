@@ -312,7 +312,7 @@ func (t *fwModified) ModifyPlan(ctx context.Context, q resource.ModifyPlanReques
 			a.Diagnostics.AddError("Bad", "s is bad")
 		case word == "warn" && changed:
 			a.Diagnostics.AddWarning("Changed", "s changes")
-		case word == "oc" && changed:
+		case word == "oc" && changed && attributes(q.Config.Raw)["oc"].IsNull():
 			a.Diagnostics.Append(a.Plan.SetAttribute(ctx, path.Root("oc"), types.StringUnknown())...)
 		}
 	}
@@ -454,8 +454,8 @@ func (t *fwIdentified) Update(ctx context.Context, q resource.UpdateRequest, a *
 
 func (t *fwIdentified) Read(ctx context.Context, q resource.ReadRequest, a *resource.ReadResponse) {
 	t.fwType.Read(ctx, q, a)
-	if a.Identity != nil && !a.State.Raw.IsNull() {
-		a.Diagnostics.Append(a.Identity.SetAttribute(ctx, path.Root("id"), stringOf(attributes(a.State.Raw)["id"]))...)
+	if a.Identity != nil { // the framework wants it of an object that is gone, too
+		a.Diagnostics.Append(a.Identity.SetAttribute(ctx, path.Root("id"), stringOf(attributes(q.State.Raw)["id"]))...)
 	}
 }
 

@@ -207,7 +207,7 @@ func customize(d *schema.ResourceDiff, word string) error {
 	case word == "force" && update:
 		return d.ForceNew("s")
 	case word == "clear" && update:
-		return d.Clear("s")
+		return d.Clear("oc")
 	case word == "error" && changed && s == "bad":
 		return errors.New("s is bad")
 	case word == "noupdate" && update:
