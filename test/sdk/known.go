@@ -1,6 +1,9 @@
 package sdk
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A rule recognises differences that are on purpose.
 type rule struct {
@@ -44,6 +47,17 @@ var rules = []rule{
 	}},
 	{"`output_changes` of a destroy", "`before` is the value that is stored", func(d Difference, b *Batch) bool {
 		return d.What == "destroy plan" && d.Section == "output value"
+	}},
+	{"", "Terraform sends the private data of an object that is gone when it plans to create it again", func(d Difference, b *Batch) bool {
+		p, _ := d.A.(obj)
+		q, _ := d.B.(obj)
+		if !strings.HasPrefix(d.Section, "sent with") || p == nil || q == nil || p["private"] != nil || p["prior"] != nil {
+			return false
+		}
+		return !slices.ContainsFunc(places(p, q, ""), func(x place) bool { return !strings.HasPrefix(x.path, ".private") })
+	}},
+	{"an output made from what failed to be applied, and data that were to be read then", "they keep what they had", func(d Difference, b *Batch) bool {
+		return d.What == "state" && d.Failed && (d.Section == "output" || strings.HasPrefix(d.At, "data."))
 	}},
 	{"outputs with `-target` of one instance", "a target leaves out the outputs that need more", func(d Difference, b *Batch) bool {
 		return b.Steps[d.Step].Targets && (d.Section == "output actions" || d.Section == "output value" || d.Section == "output")

@@ -58,7 +58,9 @@ func planData(prior, proposed, _ cty.Value) (cty.Value, []cty.Path, provider.Dia
 	planned := proposed.AsValueMap()
 	if prior.IsNull() {
 		planned["id"] = cty.UnknownVal(cty.String).RefineNotNull()
-		if input := proposed.GetAttr("input"); !input.IsNull() {
+		input := proposed.GetAttr("input")
+		planned["output"] = cty.NullVal(input.Type())
+		if !input.IsNull() {
 			planned["output"] = cty.UnknownVal(input.Type())
 		}
 		return cty.ObjectVal(planned), nil, nil
