@@ -197,6 +197,10 @@ func (e *Engine) Import(ctx context.Context, req Request, bag *diag.Bag) (*state
 			bag.Add(diag.Errorf("Configuration for import target does not exist", "No instance has the address %s, although %s is declared. Objects can only be imported to instances that the configuration declares: check the key of the address, and what count, for_each or enabled of the block and of the modules around it say.", im.To, im.To.Resource()))
 			return nil, false
 		}
+		if c.Importing == nil { // a moved block, or a new count, gives the address another object
+			bag.Add(diag.Errorf("Resource already managed by Lethe", "The object at %s moves to %s, so nothing can be imported to that address. If it is the object that you want there, `lethe apply` records the move, and there is nothing to import. If it is not, remove the moved block, or remove the object from the state.", c.Was, im.To))
+			return nil, false
+		}
 		next.Put(c.Object, hosts.Hosted(c.Object, run.Amended(c, c.Entry)))
 	}
 	return next.Done(), true
