@@ -7,13 +7,13 @@ import (
 	"maps"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/bucket"
 	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/lethe-iac/lethe/internal/oci"
 	"github.com/lethe-iac/lethe/internal/registry"
 )
@@ -119,16 +119,36 @@ func (m *Installer) installed() Modules {
 // Linked are the calls whose modules Find put into place.
 func (m *Installer) Linked() []string { return m.linked }
 
-// commitIn is the commit of a directory that Terraform or OpenTofu fetched with git; "" where there is none.
-func (m *Installer) commitIn(dir string) string {
-	if _, err := os.Stat(filepath.Join(dir, ".git")); err != nil {
-		return ""
+// commitIn returns the commit that a peer has checked out in a directory, or "" if the directory is no git repository.
+// It reads the files itself: an archive may contain a directory called .git, and git would read the settings in it.
+func commitIn(dir string) string {
+	repo := filepath.Join(dir, ".git")
+	text := firstLine(filepath.Join(repo, "HEAD"))
+	if ref, ok := strings.CutPrefix(text, "ref: "); ok && filepath.IsLocal(ref) {
+		if text = firstLine(filepath.Join(repo, ref)); text == "" {
+			text = packedRef(filepath.Join(repo, "packed-refs"), ref)
+		}
 	}
-	cmd := exec.Command("git", "-C", dir, "rev-parse", "--verify", "HEAD")
-	cmd.Env = withoutGit(m.Environ)
-	out, _ := cmd.Output()
-	if text := strings.TrimSpace(string(out)); fullCommit().MatchString(text) {
+	if fullCommit().MatchString(text) {
 		return text
+	}
+	return ""
+}
+
+// firstLine returns the first line of a small file, or "" if it cannot be read.
+func firstLine(path string) string {
+	text, _ := config.ReadOne(path, limits.Limits{})
+	line, _, _ := strings.Cut(string(text), "\n")
+	return line
+}
+
+// packedRef looks a reference up in git's list of them.
+func packedRef(path, ref string) string {
+	text, _ := config.ReadOne(path, limits.Limits{})
+	for line := range strings.Lines(string(text)) {
+		if commit, name, _ := strings.Cut(strings.TrimSpace(line), " "); name == ref {
+			return commit
+		}
 	}
 	return ""
 }
@@ -163,17 +183,23 @@ func (m *Installer) recall(hash string) (revision, list string) {
 	return revision, list
 }
 
-// unchanged gives the hash of an installed package, which is the one that is wanted, if any is. Files that a run has
-// written beside those of the package are of no account, unless they are configuration.
+// unchanged returns the hash of an installed package. It returns an error if a hash is wanted and the package has
+// another one. Files that a run has written beside the files of the package do not count, unless they are configuration.
 func (m *Installer) unchanged(dir, want string) (string, error) {
 	list, err := summary(dir)
-	hash := hashOf(list)
 	if err != nil {
 		return "", err
 	}
+	hash := hashOf(list)
+	if hash != want && commitIn(dir) != "" {
+		if list, err = checkoutSummary(dir); err != nil {
+			return "", err
+		}
+		hash = hashOf(list)
+	}
 	if want == "" || hash == want {
 		if _, kept := m.recall(hash); kept == "" {
-			m.remember(hash, m.commitIn(dir), list)
+			m.remember(hash, commitIn(dir), list)
 		}
 		return hash, nil
 	}

@@ -30,15 +30,53 @@ func (e *ChangedError) Error() string {
 	return fmt.Sprintf("%s.\n  locked: %s\n  now:    %s\n\nIf its owners have not done that on purpose, it may be an attack. To take what it is now, run \"lethe init -upgrade\".%s", e.What, e.Was, e.Is, e.Keep)
 }
 
-// summary lists the files of a package as "h1:" hashes are made of them: a line "HASH  NAME" for each, by name. A
-// symbolic link is what it leads to. Repositories of git in it are no part of it.
+// summary lists all files of a package as "h1:" hashes are made of them: a line "HASH  NAME" for each, by name. The
+// content of a symbolic link is its target.
 func summary(dir string) (string, error) {
+	return summaryWithout(dir, func(string, fs.DirEntry) bool { return false })
+}
+
+// checkoutSummary lists the files of a package that a peer has cloned with git, without the files that git itself
+// keeps there. Only packages that were installed by a peer may be read in this way: an archive may contain a directory
+// called .git, and a module in it.
+func checkoutSummary(dir string) (string, error) {
+	return summaryWithout(dir, func(path string, d fs.DirEntry) bool {
+		return d.Name() == ".git" && (d.IsDir() && isRepository(path) || isGitLink(path, d))
+	})
+}
+
+// isRepository reports whether a directory is the directory of a git repository, and has no configuration in it.
+func isRepository(dir string) bool {
+	for _, name := range []string{"HEAD", "objects", "refs"} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err != nil {
+			return false
+		}
+	}
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && isConfiguration().MatchString(path+"\n") {
+			return fs.ErrInvalid
+		}
+		return err
+	}) == nil
+}
+
+// isGitLink reports whether a file is the one that git leaves in the directory of a submodule.
+func isGitLink(path string, d fs.DirEntry) bool {
+	if !d.Type().IsRegular() {
+		return false
+	}
+	text, err := os.ReadFile(path)
+	return err == nil && strings.HasPrefix(string(text), "gitdir: ")
+}
+
+// summaryWithout is summary without the files and directories that skip selects.
+func summaryWithout(dir string, skip func(path string, d fs.DirEntry) bool) (string, error) {
 	var lines []string
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if d.Name() == ".git" && path != dir {
+		if path != dir && skip(path, d) {
 			if d.IsDir() {
 				return filepath.SkipDir
 			}
