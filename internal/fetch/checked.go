@@ -22,8 +22,9 @@ func (p *Providers) record() string { return filepath.Join(p.DataDir, "lethe-pac
 
 // checked is a package that was read.
 type checked struct {
-	Hash  string
-	Files []identity
+	Hash    string
+	Files   []identity
+	Archive string `json:",omitempty"` // the "zh:" hash of the archive that it was unpacked from, if that was verified
 }
 
 // identity is what tells that a file is still the same.
@@ -58,9 +59,23 @@ func (p *Providers) hash(dir string) (string, error) {
 	p.checking.Lock()
 	defer p.checking.Unlock()
 	known := p.recorded()
-	known[dir] = checked{h, files}
+	now := checked{Hash: h, Files: files}
+	if was := known[dir]; was.Hash == h {
+		now.Archive = was.Archive
+	}
+	known[dir] = now
 	p.remember(known)
 	return h, nil
+}
+
+// unpackedFrom records that a package was unpacked from an archive that the lock file has, for a lock file that does
+// not have the hash of the package.
+func (p *Providers) unpackedFrom(dir, hash, archive string) {
+	p.checking.Lock()
+	defer p.checking.Unlock()
+	known := p.recorded()
+	known[dir] = checked{Hash: hash, Archive: archive}
+	p.remember(known)
 }
 
 // recorded are the packages that were read, by directory. A broken record is none.

@@ -52,7 +52,7 @@ func TestHashOfCheckedPackage(t *testing.T) {
 	}
 
 	// That a package is not read shows when the record lies.
-	lie := func() { p.remember(map[string]checked{link: {"h1:lie", identify(link)}}) }
+	lie := func() { p.remember(map[string]checked{link: {Hash: "h1:lie", Files: identify(link)}}) }
 	lie()
 	if got := hash(); got != "h1:lie" {
 		t.Errorf("the package is read though its files are the same: %s", got)

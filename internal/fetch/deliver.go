@@ -92,14 +92,14 @@ func (p *Providers) fetch(ctx context.Context, w *wanted) bool {
 // deliver puts the package where it belongs. Its hashes must be among those locked, if any are.
 func (p *Providers) deliver(ctx context.Context, pkg parcel, a addr.Provider, lock config.Lock, dir string) (delivered, error) {
 	d := promised(pkg.remote)
-	var h1 string
+	var h1, archived string
 	err := p.obtain(ctx, pkg, a, lock, func(at parcel) error {
-		if at.zip != "" && pkg.remote == nil { // of what was downloaded it is known
-			zh, err := hashZip(at.zip)
+		if zip := cmp.Or(at.zip, at.archive); zip != "" && pkg.remote == nil { // the hash of a download is known already
+			zh, err := hashZip(zip)
 			if err != nil {
 				return err
 			}
-			d.hashes = append(d.hashes, zh)
+			d.hashes, archived = append(d.hashes, zh), zh
 		}
 		return locked(p.DataDir, "lethe-packages.lock", func() (err error) {
 			h1, err = p.place(at, p.base(), dir)
@@ -116,10 +116,14 @@ func (p *Providers) deliver(ctx context.Context, pkg parcel, a addr.Provider, lo
 	}
 	own := append([]string{h1}, d.hashes...)
 	if pkg.remote != nil {
-		own = []string{h1, "zh:" + pkg.remote.Sum} // those of other platforms prove nothing
+		archived = "zh:" + pkg.remote.Sum
+		own = []string{h1, archived} // those of other platforms prove nothing
 	}
 	if err := held(a, lock, own...); err != nil {
 		return d, errors.Join(err, os.RemoveAll(dir))
+	}
+	if len(lock.Hashes) > 0 && !slices.Contains(lock.Hashes, h1) {
+		p.unpackedFrom(dir, h1, archived)
 	}
 	d.hashes = append(d.hashes, h1)
 	return d, nil
@@ -232,38 +236,51 @@ func (p *Providers) obtain(ctx context.Context, pkg parcel, a addr.Provider, loc
 		return p.onDisk(ctx, pkg, use)
 	}
 	cached := packageDir(p.CacheDir, a, lock.Version)
-	// What is in the cache is taken as it is only where something says that it is what is wanted: a lock file, or
-	// a mirror of this machine.
-	there := func() bool { return p.intact(cached, a, lock) && (pkg.remote == nil || hasH1(lock)) }
-	if !there() {
-		if err := os.MkdirAll(p.CacheDir, 0o755); err != nil {
-			return fmt.Errorf("the plugin cache directory %s cannot be made: %w", p.CacheDir, disk.Reason(err))
-		}
-		name := strings.NewReplacer("/", "-", ":", "-").Replace("." + a.String() + "-" + lock.Version + ".lock")
-		err := lockedIn(ctx, p.CacheDir, name, func() error {
-			if there() { // by another that was first
-				return nil
-			}
-			return p.onDisk(ctx, pkg, func(at parcel) error {
-				if p.same(at, cached) {
-					return nil // others may be using it
-				}
-				_, err := p.place(at, p.CacheDir, cached)
-				return err
-			})
-		})
-		if err != nil {
-			return err
-		}
+	// The package in the cache is taken if the lock file has a checksum of it, or if it is the package of a directory
+	// that is a mirror. Otherwise nothing says that it is the one that the source has.
+	fits := func() bool { return len(lock.Hashes) > 0 && p.intact(cached, a, lock) }
+	if fits() {
+		return use(parcel{dir: cached})
 	}
-	return use(parcel{dir: cached})
+	if pkg.remote == nil && p.same(pkg, cached) {
+		return use(parcel{dir: cached, archive: pkg.zip})
+	}
+	if err := os.MkdirAll(p.CacheDir, 0o755); err != nil {
+		return fmt.Errorf("the plugin cache directory %s cannot be made: %w", p.CacheDir, disk.Reason(err))
+	}
+	name := strings.NewReplacer("/", "-", ":", "-").Replace("." + a.String() + "-" + lock.Version + ".lock")
+	got := parcel{dir: cached, archive: pkg.zip}
+	err := lockedIn(ctx, p.CacheDir, name, func() error {
+		if fits() { // by another process that was first
+			got.archive = ""
+			return nil
+		}
+		return p.onDisk(ctx, pkg, func(at parcel) error {
+			if p.same(at, cached) {
+				return nil // others may be using it
+			}
+			_, err := p.place(at, p.CacheDir, cached)
+			return err
+		})
+	})
+	if err != nil {
+		return err
+	}
+	return use(got)
 }
 
 // same reports whether a directory holds what a package has.
 func (p *Providers) same(at parcel, dir string) bool {
 	want := at.h1
-	if at.zip != "" {
-		want, _ = hashArchive(at.zip) // one that cannot be read is not the same
+	var err error
+	switch {
+	case at.zip != "":
+		want, err = hashArchive(at.zip)
+	case want == "":
+		want, err = p.hash(at.dir)
+	}
+	if err != nil {
+		return false
 	}
 	got, err := p.hash(dir)
 	return err == nil && got == want

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/apparentlymart/go-versions/versions"
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -58,10 +57,11 @@ func (p *Providers) intact(dir string, a addr.Provider, lock config.Lock) bool {
 	return err == nil
 }
 
-// verify holds an installed package against the hashes in the lock file, and gives its own; "" if the
-// lock file has none of its kind.
+// verify compares an installed package with the hashes in the lock file, and returns its own hash. The hash is "" if
+// the lock file has no hashes. A package of which the lock file has only the checksum of the archive is accepted if it
+// is known which archive it was unpacked from.
 func (p *Providers) verify(dir string, lock config.Lock) (string, error) {
-	if !hasH1(lock) {
+	if len(lock.Hashes) == 0 {
 		return "", nil
 	}
 	got := p.store().linked(dir, lock)
@@ -71,10 +71,19 @@ func (p *Providers) verify(dir string, lock config.Lock) (string, error) {
 			return "", err
 		}
 	}
-	if !slices.Contains(lock.Hashes, got) {
+	if !slices.Contains(lock.Hashes, got) && !p.fromArchive(dir, got, lock) {
 		return "", fmt.Errorf("the package in %s does not match any of the checksums recorded in the dependency lock file", dir)
 	}
 	return got, nil
+}
+
+// fromArchive reports whether a package is what was unpacked from an archive whose checksum is in the lock file.
+func (p *Providers) fromArchive(dir, hash string, lock config.Lock) bool {
+	if s := p.store(); s.dir != "" && slices.ContainsFunc(sums(lock), func(sum string) bool { return s.known(s.of(sum)).Hash == hash }) {
+		return true
+	}
+	was := p.recorded()[dir]
+	return was.Hash == hash && slices.Contains(lock.Hashes, was.Archive)
 }
 
 // Fits checks that the version in the lock file, if there is one, is one that the configuration allows.
@@ -121,8 +130,4 @@ func (p *Providers) Program(a addr.Provider, l *Lockfile) (string, error) {
 		err = p.Verify(a, l)
 	}
 	return path, err
-}
-
-func hasH1(lock config.Lock) bool {
-	return slices.ContainsFunc(lock.Hashes, func(h string) bool { return strings.HasPrefix(h, "h1:") })
 }

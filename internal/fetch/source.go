@@ -30,6 +30,7 @@ type found struct {
 // parcel is a package as a source has it: an unpacked directory, a packed archive, or one that is to be downloaded.
 type parcel struct {
 	dir, zip string
+	archive  string            // the archive on this machine that has the same contents as dir; "": none is known
 	remote   *registry.Package // to be downloaded; nil: it is on the disk
 	h1       string            // the hash of dir, which is in the store and taken over file by file; "": it is not
 	name     string            // what users know a package by that is to be downloaded

@@ -66,7 +66,7 @@ func (s store) find(sum string) string {
 
 // keep writes down what a package hashes to. If that is not possible it will be read, or downloaded again.
 func (s store) keep(dir, hash string) {
-	k := kept{checked{hash, identify(dir)}, boot()}
+	k := kept{checked{Hash: hash, Files: identify(dir)}, boot()}
 	for tries := 0; !older(k.Files, clock(s.dir)); tries++ {
 		if tries == 5 {
 			k.Files = nil // of which nothing can be said yet
