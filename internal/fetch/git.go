@@ -7,12 +7,15 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/archive"
+	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
 // repositories are bare copies of git repositories, below a directory that is kept from one command to the next.
@@ -22,10 +25,11 @@ type repositories struct {
 	offline bool                   // only what is there already
 	asked   map[string]bool        // copies that this command has brought up to date
 	found   map[gitSource]revision // what this command has looked up
+	waiting func(address string)   // is called when another process works on a repository for more than a moment
 }
 
 func newRepositories(dir string, environ []string, offline bool) *repositories {
-	return &repositories{dir: dir, environ: environ, offline: offline, asked: map[string]bool{}, found: map[gitSource]revision{}}
+	return &repositories{dir: dir, environ: environ, offline: offline, asked: map[string]bool{}, found: map[gitSource]revision{}, waiting: func(string) {}}
 }
 
 // repository is one of them.
@@ -40,22 +44,60 @@ type revision struct {
 	fixed  bool // the name is one that is not to move: a tag, or the commit itself
 }
 
-// of is the copy of the repository of a source. The first time it is made, empty. What has no history has a copy of its own.
-func (r *repositories) of(ctx context.Context, g gitSource) (*repository, error) {
+// of returns the copy of the repository of a source, and makes an empty one if there is none. The name of the directory
+// says which repository it is, and a copy without history is another one.
+func (r *repositories) of(g gitSource) *repository {
 	kind := ".git"
 	if g.depth > 0 {
 		kind = ".shallow.git"
 	}
-	one := &repository{r, filepath.Join(r.dir, fmt.Sprintf("%x%s", sha256.Sum256([]byte(g.url)), kind))}
-	attributes := filepath.Join(one.dir, "info", "attributes")
-	if _, err := os.Stat(attributes); err == nil {
-		return one, nil
+	return &repository{r, filepath.Join(r.dir, fmt.Sprintf("%x%s", sha256.Sum256([]byte(g.url)), kind))}
+}
+
+// ready makes an empty copy if there is none, and removes what processes left in it that were killed. The caller holds
+// the lock of the copy, and git itself works in it only while a caller does.
+func (r *repository) ready(ctx context.Context) error {
+	if _, err := os.Stat(r.attributes()); err == nil {
+		return r.sweep()
 	}
-	if _, err := r.run(ctx, "init", "--quiet", "--bare", one.dir); err != nil {
-		return nil, err
+	return r.make(ctx, "sha1")
+}
+
+// attributes is the file that is written last when a copy is made.
+func (r *repository) attributes() string { return filepath.Join(r.dir, "info", "attributes") }
+
+// make makes an empty copy for commits of one hash function.
+func (r *repository) make(ctx context.Context, format string) error {
+	if err := os.RemoveAll(r.dir); err != nil {
+		return err
+	}
+	if _, err := r.run(ctx, noTransport, "init", "--quiet", "--bare", "--object-format="+format, r.dir); err != nil {
+		return err
 	}
 	// An archive has all files of a commit, as they are: a module is not a release.
-	return one, errors.Join(os.MkdirAll(filepath.Dir(attributes), 0o700), os.WriteFile(attributes, []byte("* -export-ignore -export-subst\n"), 0o600))
+	return errors.Join(os.MkdirAll(filepath.Dir(r.attributes()), 0o700), os.WriteFile(r.attributes(), []byte("* -export-ignore -export-subst\n"), 0o600))
+}
+
+// sweep removes the lock files and archives that killed processes left.
+func (r *repository) sweep() error {
+	return filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && d.Name() == "objects":
+			return filepath.SkipDir
+		case !d.IsDir() && (strings.HasSuffix(path, ".lock") || abandoned(path, d)):
+			return os.Remove(path)
+		}
+		return nil
+	})
+}
+
+// abandoned reports whether a file is an archive that nobody reads any more.
+func abandoned(path string, d fs.DirEntry) bool {
+	is, _ := filepath.Match("archive-*.tar", d.Name())
+	info, err := d.Info()
+	return is && err == nil && time.Since(info.ModTime()) > 24*time.Hour
 }
 
 // maxNested is how deep submodules may stand in one another.
@@ -68,28 +110,16 @@ func (r *repositories) checkout(ctx context.Context, g gitSource, locked, dir st
 	if nested > maxNested {
 		return "", fmt.Errorf("its submodules are nested deeper than %d", maxNested)
 	}
-	one, err := r.of(ctx, g)
+	one := r.of(g)
+	got, err := one.pack(ctx, g, locked)
 	if err != nil {
 		return "", err
 	}
-	commit, err := one.commit(ctx, g, locked)
-	if err != nil {
+	defer os.Remove(got.path)
+	if err := archive.Unpack(got.path, dir, moduleLimits); err != nil {
 		return "", err
 	}
-	tmp, err := os.CreateTemp(one.dir, "archive-*.tar")
-	if err != nil {
-		return "", err
-	}
-	defer os.Remove(tmp.Name())
-	defer tmp.Close()
-	if _, err := one.git(ctx, "archive", "--format=tar", "--output="+tmp.Name(), commit); err != nil {
-		return "", err
-	}
-	if err := archive.Unpack(tmp.Name(), dir, moduleLimits); err != nil {
-		return "", err
-	}
-	subs, err := one.submodules(ctx, g.url, commit)
-	for path, sub := range subs {
+	for path, sub := range got.submodules {
 		at, problem := inside(dir, path)
 		if problem == nil {
 			_, problem = r.checkout(ctx, sub, "", at, nested+1)
@@ -98,7 +128,60 @@ func (r *repositories) checkout(ctx context.Context, g gitSource, locked, dir st
 			return "", fmt.Errorf("the submodule %q: %w", path, problem)
 		}
 	}
-	return commit, err
+	return got.commit, nil
+}
+
+// packed is a revision as git delivers it.
+type packed struct {
+	commit     string
+	path       string               // an archive of its files, which the caller removes
+	submodules map[string]gitSource // by their directory
+}
+
+// pack fetches a revision if it is not there, and makes an archive of it. Other processes may work with other copies
+// meanwhile, and with this one as soon as it is made.
+func (r *repository) pack(ctx context.Context, g gitSource, locked string) (got packed, err error) {
+	err = lockedAfter(ctx, r.repositories.dir, filepath.Base(r.dir)+".lock", func() { r.waiting(g.url) }, func() error {
+		if err := r.ready(ctx); err != nil {
+			return err
+		}
+		got, err = r.revision(ctx, g, locked)
+		if err != nil && strings.Contains(err.Error(), isSHA256) {
+			if err = r.make(ctx, "sha256"); err == nil {
+				got, err = r.revision(ctx, g, locked)
+			}
+		}
+		return err
+	})
+	return got, err
+}
+
+// isSHA256 is part of git's message about a repository with another hash function than the copy has.
+const isSHA256 = "server sha256"
+
+// revision does the work of pack under the lock.
+func (r *repository) revision(ctx context.Context, g gitSource, locked string) (got packed, err error) {
+	if got.commit, err = r.commit(ctx, g, locked); err != nil {
+		return got, err
+	}
+	if got.submodules, err = r.submodules(ctx, g.url, got.commit); err != nil {
+		return got, err
+	}
+	got.path, err = r.tar(ctx, got.commit)
+	return got, err
+}
+
+// tar makes an archive of a commit.
+func (r *repository) tar(ctx context.Context, commit string) (string, error) {
+	tmp, err := os.CreateTemp(r.dir, "archive-*.tar")
+	if err != nil {
+		return "", err
+	}
+	_, err = r.git(ctx, "archive", "--format=tar", "--output="+tmp.Name(), commit)
+	if err = errors.Join(err, tmp.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(tmp.Name()))
+	}
+	return tmp.Name(), nil
 }
 
 // commit gives the commit of a source, and makes sure that it is there. A branch may have moved since it was locked; a
@@ -125,11 +208,11 @@ func (r *repository) commit(ctx context.Context, g gitSource, locked string) (st
 			Keep: fmt.Sprintf(" To stay with what was locked, name it: ?ref=%s.", locked),
 		}
 	case !r.has(ctx, locked) && !r.offline:
-		args := []string{"fetch", "--quiet", "--no-tags"}
+		var options []string
 		if g.depth > 0 {
-			args = append(args, "--depth=1")
+			options = []string{"--depth=1"}
 		}
-		_, _ = r.git(ctx, append(args, "--", g.url, locked)...) // which the server may not hand out by name
+		_ = r.fetch(ctx, g, options, locked) // which the server may not hand out by name
 	}
 	if !r.has(ctx, locked) {
 		return "", fmt.Errorf("the commit %s, which is locked, is not in %s any more, where %q is the commit %s now. Run \"lethe init -upgrade\" to take that", locked, display(g.url), cmp.Or(g.ref, "HEAD"), now.commit)
@@ -175,17 +258,57 @@ func (r *repository) submodules(ctx context.Context, address, commit string) (ma
 			continue
 		}
 		sub := gitSource{url: beside(address, addresses[paths[path]]), ref: fields[2]}
-		if isLocal(sub.url) && !isLocal(address) || strings.HasPrefix(sub.url, "-") {
-			return nil, fmt.Errorf("the submodule %q is at %q, and a repository that was downloaded must not name what is on this machine", path, display(sub.url))
+		if strings.HasPrefix(sub.url, "-") || isLocal(sub.url) && !(isLocal(address) && r.permitsLocalSubmodules(ctx)) {
+			return nil, fmt.Errorf("the submodule %q is at %q, and a repository must not name others on this machine. If both are yours, let git allow it: git config --global protocol.file.allow always", path, display(sub.url))
 		}
 		out[path] = sub
 	}
 	return out, nil
 }
 
-// isLocal reports whether a repository is on this machine.
+// isLocal reports whether git looks for a repository on this machine. It has the rule of git: an address without a
+// scheme is the path of a directory unless a colon stands before the first slash, which makes it a host and a path.
 func isLocal(address string) bool {
-	return strings.HasPrefix(address, "file:") || !strings.Contains(address, ":")
+	scheme, _, ok := strings.Cut(address, "://")
+	if ok && !strings.ContainsAny(scheme, "/:") {
+		return strings.EqualFold(scheme, "file")
+	}
+	host, _, ok := strings.Cut(address, ":")
+	return !ok || strings.Contains(host, "/") || strings.EqualFold(host, "file") || filepath.VolumeName(address) != ""
+}
+
+// permitsLocalSubmodules reports whether the user's own settings of git allow a repository on this machine to name
+// others on it. git does not without such a setting.
+func (r *repository) permitsLocalSubmodules(ctx context.Context) bool {
+	out, err := r.git(ctx, "config", "--get", "protocol.file.allow")
+	return err == nil && strings.TrimSpace(string(out)) == "always"
+}
+
+// The transports that git may use. A repository on this machine must be named by the user: in the configuration, or in
+// git's own settings, where url.….insteadOf may have it stand for another one.
+const (
+	noTransport = "none"
+	byNetwork   = "https:ssh:http:git"
+	locally     = byNetwork + ":file"
+)
+
+// transports returns those that a source may be fetched by.
+func (r *repository) transports(ctx context.Context, g gitSource) string {
+	if isLocal(g.url) { // it is the user who named it: those of servers and submodules are refused before
+		return locally
+	}
+	out, err := r.run(ctx, noTransport, "ls-remote", "--get-url", "--", g.url)
+	if err == nil && isLocal(strings.TrimSpace(string(out))) {
+		return locally
+	}
+	return byNetwork
+}
+
+// fetch fetches references of the repository of a source into the copy.
+func (r *repository) fetch(ctx context.Context, g gitSource, options []string, references ...string) error {
+	args := append([]string{"--git-dir=" + r.dir, "fetch", "--quiet", "--force", "--no-tags", "--recurse-submodules=no"}, options...)
+	_, err := r.run(ctx, r.transports(ctx, g), append(append(args, "--", g.url), references...)...)
+	return err
 }
 
 // beside is the address of a submodule, seen from that of the repository that it is in.
@@ -233,7 +356,7 @@ func (r *repository) look(ctx context.Context, g gitSource) (revision, error) {
 		return revision{}, errors.New("the repository has no HEAD: name a revision with ?ref=")
 	}
 	// What is neither a branch nor a tag, such as a change that was proposed, or a commit of none.
-	_, err := r.git(ctx, "fetch", "--quiet", "--no-tags", "--force", "--", g.url, "+"+g.ref+":"+keptRef(g.ref))
+	err := r.fetch(ctx, g, nil, "+"+g.ref+":"+keptRef(g.ref))
 	if err == nil {
 		found, _ = r.named(ctx, g.ref)
 	}
@@ -267,58 +390,62 @@ const noRef = "couldn't find remote ref"
 // ask brings a copy up to date, once in a command: all branches and tags at once, since the next module is often of
 // the same repository. Without history it is asked for one revision.
 func (r *repository) ask(ctx context.Context, g gitSource) error {
-	fetch := func(args ...string) error {
-		_, err := r.git(ctx, append([]string{"fetch", "--quiet", "--force", "--no-tags"}, args...)...)
-		return err
-	}
 	if g.depth > 0 {
 		names := []string{"refs/tags/" + g.ref, "refs/heads/" + g.ref}
 		if g.ref == "" || fullCommit().MatchString(g.ref) {
 			names = nil
 		}
 		ref := cmp.Or(g.ref, "HEAD")
-		depth := fmt.Sprintf("--depth=%d", g.depth)
+		depth := []string{fmt.Sprintf("--depth=%d", g.depth)}
 		for _, name := range names {
-			if err := fetch(depth, "--", g.url, "+"+name+":"+name); err == nil || !strings.Contains(err.Error(), noRef) {
+			if err := r.fetch(ctx, g, depth, "+"+name+":"+name); err == nil || !strings.Contains(err.Error(), noRef) {
 				return err
 			}
 		}
-		err := fetch(depth, "--", g.url, "+"+ref+":"+keptRef(ref))
+		err := r.fetch(ctx, g, depth, "+"+ref+":"+keptRef(ref))
 		if err == nil || !someCommit().MatchString(g.ref) {
 			return err
 		}
-		return fetch("--", g.url, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*") // a commit that it does not hand out by name
+		return r.fetch(ctx, g, nil, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*") // a commit that it does not hand out by name
 	}
 	if r.asked[r.dir] {
 		return nil
 	}
-	all := []string{"--prune", "--", g.url, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*", "+HEAD:" + keptRef("HEAD")}
-	err := fetch(all...)
+	prune, all := []string{"--prune"}, []string{"+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*", "+HEAD:" + keptRef("HEAD")}
+	err := r.fetch(ctx, g, prune, all...)
 	if err != nil && strings.Contains(err.Error(), noRef+" HEAD") { // which points to a branch that there is not
-		err = fetch(all[:len(all)-1]...)
+		err = r.fetch(ctx, g, prune, all[:len(all)-1]...)
 	}
 	r.asked[r.dir] = err == nil
 	return err
 }
 
+// git runs git in the copy. It has no way to a repository.
 func (r *repository) git(ctx context.Context, args ...string) ([]byte, error) {
-	return r.run(ctx, append([]string{"--git-dir=" + r.dir}, args...)...)
+	return r.run(ctx, noTransport, append([]string{"--git-dir=" + r.dir}, args...)...)
 }
 
-// run runs git, which asks nothing of the user that its own helpers do not.
-func (r *repositories) run(ctx context.Context, args ...string) ([]byte, error) {
+// run runs git, which may use some transports, and asks nothing of the user that its own helpers do not. When the
+// context ends, git gets the time to remove its lock files.
+func (r *repositories) run(ctx context.Context, transports string, args ...string) ([]byte, error) {
 	program, err := exec.LookPath("git")
 	if err != nil {
 		return nil, errors.New("the program git, which fetches such modules, is not installed")
 	}
 	cmd := exec.CommandContext(ctx, program, append([]string{
 		"-c", "core.hooksPath=/dev/null", "-c", "protocol.ext.allow=never",
+		"-c", "gc.autoDetach=false", "-c", "maintenance.autoDetach=false", // git works in a copy only under our lock
 		"-c", "core.autocrlf=false", "-c", "core.eol=lf", // a package is the same on every system
 	}, args...)...)
-	cmd.Env = append(withoutGit(r.environ), "GIT_ALLOW_PROTOCOL=https:ssh:http:git:file", "LC_ALL=C")
+	cmd.Env = append(withoutGit(r.environ), "GIT_ALLOW_PROTOCOL="+transports, "LC_ALL=C")
+	cmd.SysProcAttr, cmd.WaitDelay = subprocess.OnTerminal(), 5*time.Second
+	cmd.Cancel = func() error { return subprocess.Ask(cmd.Process) }
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
-	if err := cmd.Run(); err != nil {
+	if err = subprocess.Start(cmd); err == nil {
+		err = cmd.Wait()
+	}
+	if err != nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}

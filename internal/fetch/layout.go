@@ -3,10 +3,12 @@ package fetch
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/download"
@@ -67,24 +69,51 @@ func locked(dir, name string, f func() error) error {
 
 // lockedIn is locked, without waiting longer than the context lasts: another process may be downloading.
 func lockedIn(ctx context.Context, dir, name string, f func() error) error {
-	lock, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_RDWR, 0o644)
+	return lockedAfter(ctx, dir, name, func() {}, f)
+}
+
+// patience is how long a command waits for another process before it tells the user that it waits.
+const patience = 2 * time.Second
+
+// lockedAfter is lockedIn, and calls waiting if another process holds the lock for more than a moment.
+func lockedAfter(ctx context.Context, dir, name string, waiting func(), f func() error) error {
+	lock, err := openLock(filepath.Join(dir, name))
 	if err != nil {
 		return err
 	}
 	got := make(chan error, 1)
 	go func() { got <- disk.Lock(lock) }()
-	select {
-	case err = <-got:
-	case <-ctx.Done():
-		go func() {
-			<-got
-			lock.Close()
-		}()
-		return download.Cause(ctx)
+	tell := time.NewTimer(patience)
+	defer tell.Stop()
+	for done := false; !done; {
+		select {
+		case err = <-got:
+			done = true
+		case <-tell.C:
+			waiting()
+		case <-ctx.Done():
+			go func() {
+				<-got
+				lock.Close()
+			}()
+			return download.Cause(ctx)
+		}
 	}
 	defer lock.Close()
 	if err != nil {
 		return err
 	}
 	return f()
+}
+
+// openLock opens a lock file. Another user may have made it in a directory that several users share; reading is enough
+// to lock it then.
+func openLock(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if errors.Is(err, fs.ErrPermission) {
+		if other, err := os.Open(path); err == nil {
+			return other, nil
+		}
+	}
+	return f, err
 }

@@ -26,7 +26,7 @@ func named(who, text string, protected bool) (*moduleSource, error) {
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%s says that the module is at %q: %w", who, display(text), err)
-	case s.registry != nil || s.local != "":
+	case s.registry != nil || s.local != "" || s.git != nil && isLocal(s.git.url):
 		return nil, fmt.Errorf("%s says that the module is at %q, which cannot be installed from", who, display(text))
 	case s.bucket == "s3" && !bucket.IsAmazon(s.archive):
 		return nil, fmt.Errorf("%s says that the module is at %q, and your credentials for S3 are only sent to Amazon and to addresses in your own configuration", who, display(text))
@@ -101,11 +101,10 @@ func (m *Installer) git(ctx context.Context, g *gitSource, want, dir string) (co
 	if err := os.MkdirAll(copies.dir, 0o700); err != nil {
 		return "", err
 	}
-	err = locked(copies.dir, "lock", func() error {
-		commit, err = copies.checkout(ctx, *g, want, dir, 0)
-		return err
-	})
-	return commit, err
+	copies.waiting = func(address string) {
+		m.note("Waiting for another process that fetches %s...", display(address))
+	}
+	return copies.checkout(ctx, *g, want, dir, 0)
 }
 
 // image installs a package of an OCI registry, and gives the digest of its manifest. A tag is not to move; what has
@@ -154,10 +153,13 @@ func (m *Installer) object(ctx context.Context, s *moduleSource, dir string) err
 // archive installs an archive, or what the page at an address says is the module's.
 func (m *Installer) archive(ctx context.Context, u *url.URL, locked, dir string, hops int) (revision string, err error) {
 	q := u.Query()
+	sum := q.Get("checksum")
 	if q.Get("archive") == "" && !isArchive().MatchString(u.Path) {
+		if sum != "" {
+			return "", fmt.Errorf("a checksum is that of an archive, and nothing in the address %s says that it is one, so that it is asked where the module is. Add archive=zip (or tar.gz, tar.bz2, tar.xz) to the address if it is an archive, and remove the checksum otherwise", download.Show(u))
+		}
 		return m.page(ctx, u, locked, dir, hops)
 	}
-	sum := q.Get("checksum")
 	q.Del("archive")
 	q.Del("checksum")
 	plain := *u

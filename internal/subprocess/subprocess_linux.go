@@ -35,6 +35,10 @@ func Attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }
 
+// OnTerminal returns the attributes of a program that may ask its own questions on our terminal. If we die, it is asked
+// to end, so that it can remove its lock files.
+func OnTerminal() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM} }
+
 // Start starts cmd from a thread that lives as long as we do: the kernel sends the signal when
 // the thread that started the process ends, not when the process does, and Go may end threads.
 func Start(cmd *exec.Cmd) error {

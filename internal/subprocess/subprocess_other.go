@@ -14,11 +14,17 @@ func Hide() {}
 // Attributes are what a program is started with: nothing that matters here.
 func Attributes() *syscall.SysProcAttr { return nil }
 
+// OnTerminal returns the attributes of a program that may ask its own questions on our terminal: none.
+func OnTerminal() *syscall.SysProcAttr { return nil }
+
 // Start starts cmd.
 func Start(cmd *exec.Cmd) error { return cmd.Start() }
 
 // Terminate kills, because there is no signal that asks.
 func Terminate(p *os.Process) { Kill(p) }
+
+// Ask ends a program, because there is no signal that asks.
+func Ask(p *os.Process) error { return p.Kill() }
 
 // Kill ends a program.
 func Kill(p *os.Process) { _ = p.Kill() }

@@ -24,5 +24,8 @@ func Lock() {}
 // Attributes are what a program is started with. Nothing ends it when we die without ending it.
 func Attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
+// OnTerminal returns the attributes of a program that may ask its own questions on our terminal.
+func OnTerminal() *syscall.SysProcAttr { return nil }
+
 // Start starts cmd.
 func Start(cmd *exec.Cmd) error { return cmd.Start() }

@@ -10,6 +10,9 @@ import (
 // Terminate asks a program, and what it started, to end.
 func Terminate(p *os.Process) { signal(p, syscall.SIGTERM) }
 
+// Ask asks a program to end, and leaves it to the program to end what it started.
+func Ask(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
+
 // Kill ends them.
 func Kill(p *os.Process) {
 	signal(p, syscall.SIGKILL)

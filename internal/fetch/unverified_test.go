@@ -1,0 +1,282 @@
+package fetch
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/registry/registrytest"
+)
+
+// The lock covers all files of an archive, those in directories called .git as well: a module can be called there.
+func TestLockCoversEveryFile(t *testing.T) {
+	s, m := modules(t)
+	files := map[string]string{"main.tf": "# root", ".git/x/main.tf": "# one", ".git/HEAD": "ref: refs/heads/main", ".git/refs/heads/main": strings.Repeat("a", 40), ".git/objects/x": ""}
+	u := s.Put("/m.zip", registrytest.Zip(files))
+	if _, _, _, err := m.Install(t.Context(), "k", u, ""); err != nil {
+		t.Fatal(err)
+	}
+	m.Lock.modules = map[moduleName]config.ModuleLock{}
+	m.Lock.SetModules(m.Locks())
+	files[".git/x/main.tf"] = "# two"
+	s.Put("/m.zip", registrytest.Zip(files))
+	again := &Installer{Registry: m.Registry, Host: m.Host, WorkDir: m.WorkDir, DataDir: filepath.Join(t.TempDir(), ".terraform"), Environ: m.Environ, Lock: m.Lock, Store: m.Store}
+	if err := os.Mkdir(again.DataDir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, _, err := again.Install(t.Context(), "k", u, ""); !errors.As(err, new(*ChangedError)) {
+		t.Errorf("a changed file in .git: %v", err)
+	}
+	// What stands in the working directory is compared in the same way.
+	if err := m.Remember(); err != nil {
+		t.Fatal(err)
+	}
+	base := filepath.Join(m.DataDir, "modules", "k")
+	if err := os.WriteFile(filepath.Join(base, ".git/x/main.tf"), []byte("# three"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.unchanged(base, m.Locks()[0].Hash); err == nil {
+		t.Error("an installed module counts as unchanged, with another file in .git")
+	}
+}
+
+// Of what Terraform and OpenTofu clone, the files of git itself are no part of the package.
+func TestCheckoutOfPeer(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	dir := t.TempDir()
+	git := gitIn(t)
+	git(dir, "init", "-q", "-b", "main", "r")
+	write(t, filepath.Join(dir, "r", "main.tf"), "# it")
+	git(filepath.Join(dir, "r"), "add", "-A")
+	git(filepath.Join(dir, "r"), "commit", "-qm", "x")
+	git(dir, "clone", "-q", "r", "clone")
+	clone := filepath.Join(dir, "clone")
+	_, m := modules(t)
+	hash, err := m.unchanged(clone, "")
+	want := t.TempDir()
+	write(t, filepath.Join(want, "main.tf"), "# it")
+	if plain, _ := summary(want); err != nil || hash != hashOf(plain) {
+		t.Errorf("%s, %v", hash, err)
+	}
+	if commit, _ := m.recall(hash); commit != git(clone, "rev-parse", "HEAD") {
+		t.Errorf("the commit is %q", commit)
+	}
+	git(clone, "pack-refs", "--all")
+	if commitIn(clone) != git(clone, "rev-parse", "HEAD") {
+		t.Error("a packed reference is not found")
+	}
+	if _, err := m.unchanged(clone, hash); err != nil {
+		t.Error(err)
+	}
+	write(t, filepath.Join(clone, ".git", "x", "main.tf"), "# hidden")
+	if other, err := m.unchanged(clone, ""); err != nil || other == hash {
+		t.Errorf("configuration in .git does not count: %v", err)
+	}
+}
+
+// The plugin cache holds what another directory installed. With no checksum in the lock file, its package is taken only
+// if the source has the same.
+func TestStalePluginCache(t *testing.T) {
+	for name, put := range map[string]func(s *stage, content string){
+		"archive":   func(s *stage, content string) { s.packed(s.mirror, acme.Host, "1.0.0", content) },
+		"directory": func(s *stage, content string) { s.unpacked(s.mirror, acme.Host, "1.0.0", content) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			cache := t.TempDir()
+			s := newStage(t)
+			s.p.CacheDir = cache
+			s.write(filepath.Join(packageDir(cache, acme, "1.0.0"), "terraform-provider-toy_v1.0.0"), "altered")
+			put(s, "the program")
+			s.fine(s.install(false))
+			s.wants("1.0.0", "the program")
+			want := newStage(t)
+			put(want, "the program")
+			want.fine(want.install(false))
+			if got := s.lockfile().Bytes(); !bytes.Equal(got, want.lockfile().Bytes()) {
+				t.Errorf("the lock file has\n%s", got)
+			}
+		})
+	}
+}
+
+// A lock file may have only the checksum of an archive, as where it was written for another platform.
+func TestOnlyArchivesAreLocked(t *testing.T) {
+	for _, cached := range []bool{false, true} {
+		s := newStage(t)
+		if cached {
+			s.p.CacheDir = t.TempDir()
+		}
+		s.packed(s.mirror, acme.Host, "1.0.0", "the program")
+		zh, err := hashZip(filepath.Join(s.mirror, acme.Host, "acme/toy", "terraform-provider-toy_1.0.0_"+Platform()+".zip"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lock := func(hashes ...string) {
+			s.write(filepath.Join(s.dir, LockName), fmt.Sprintf("provider %q {\n  version = \"1.0.0\"\n  hashes = [\"%s\"]\n}\n", acme, strings.Join(hashes, `", "`)))
+		}
+		// What stands in the directory is not believed.
+		program := filepath.Join(packageDir(s.p.base(), acme, "1.0.0"), "terraform-provider-toy_v1.0.0")
+		lock("zh:" + strings.Repeat("0", 63) + "1")
+		s.write(program, "planted")
+		if err := s.p.Verify(acme, s.lockfile()); err == nil || !strings.Contains(err.Error(), "does not match any of the checksums") {
+			t.Errorf("a program of which nothing is known: %v", err)
+		}
+		lock(zh, "h1:"+strings.Repeat("A", 43)+"=") // the second is that of another platform
+		if err := s.p.Verify(acme, s.lockfile()); err == nil {
+			t.Error("a program is not verified where another platform's checksum is locked")
+		}
+		// The package of the archive is installed, and known to be it without being in the lock file.
+		locked := s.lockfile()
+		s.fine(s.install(false))
+		s.wants("1.0.0", "the program")
+		if err := s.p.Verify(acme, locked); err != nil {
+			t.Error(err)
+		}
+		if s.p.Link([]Need{{Provider: acme}}, locked); !s.p.present(acme, must(locked.Get(acme))) {
+			t.Error("it is not there for an init that writes no lock file")
+		}
+		real, err := filepath.EvalSymlinks(program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, real, "altered")
+		if err := s.p.Verify(acme, locked); err == nil {
+			t.Error("an altered program is the one of the archive")
+		}
+	}
+}
+
+func must[T any](x T, _ bool) T { return x }
+
+// A checksum is verified, or it is an error.
+func TestChecksumOfPage(t *testing.T) {
+	s, m := modules(t)
+	u := s.Put("/m.zip", registrytest.Zip(map[string]string{"main.tf": "# it"}))
+	s.Put("/page", []byte(`<meta name="terraform-get" content="/m.zip" />`))
+	s.Fault("/header", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X-Terraform-Get", u) })
+	for _, at := range []string{"/page", "/header", "/page//sub"} {
+		if _, _, _, err := m.Install(t.Context(), "k", "https://"+s.Host+at+"?checksum=sha256:"+strings.Repeat("0", 64), ""); err == nil || !strings.Contains(err.Error(), "a checksum is that of an archive") {
+			t.Errorf("%s: %v", at, err)
+		}
+	}
+}
+
+// isLocal has the rule of git.
+func TestLocalRepositories(t *testing.T) {
+	for address, want := range map[string]bool{
+		"https://h/x": false, "ssh://h/x": false, "git@h:x": false, "h:x": false, "h:/x": false, "h:x/y:z": false,
+		"/srv/x": true, "x": true, "file:///x": true, "FILE:///x": true, "File:/x": true, "../x": true, "./a:b": true, "/a:b": true, "a/b:c": true,
+		"/sys/dev/char/10:183/../../x": true, "/x/https://h/y": true, "a/b://c": true, "": true,
+	} {
+		if isLocal(address) != want {
+			t.Errorf("%q: %v", address, !want)
+		}
+	}
+}
+
+// serveGit serves a bare copy of a repository over http.
+func serveGit(t *testing.T, repo string) string {
+	t.Helper()
+	top := t.TempDir()
+	git := gitIn(t)
+	git(top, "clone", "-q", "--bare", repo, "r.git")
+	git(filepath.Join(top, "r.git"), "update-server-info")
+	server := httptest.NewServer(http.FileServer(http.Dir(top)))
+	t.Cleanup(server.Close)
+	return server.URL + "/r.git"
+}
+
+// gitIn runs git in a directory, and returns what it prints.
+func gitIn(t *testing.T) func(dir string, args ...string) string {
+	return func(dir string, args ...string) string {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-c", "protocol.file.allow=always"}, args...)...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.test", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.test")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %s", args, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// No repository that was downloaded can have files of this machine copied.
+func TestDownloadedRepositoryNamesLocalOne(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	top := t.TempDir()
+	git := gitIn(t)
+	private := filepath.Join(top, "a:b", "private")
+	git(top, "init", "-q", "-b", "main", private)
+	write(t, filepath.Join(private, "secret.txt"), "canary-of-the-user")
+	git(private, "add", "-A")
+	git(private, "commit", "-qm", "x")
+	commit := git(private, "rev-parse", "HEAD")
+	for _, address := range []string{private, "file://" + private, "FILE://" + private, "file:" + private, filepath.Dir(private) + "/./private", "../../../../../../../../../../../../../../../.." + private, "ext::cat " + private} {
+		module := filepath.Join(top, fmt.Sprintf("m%x", address))
+		module = module[:min(len(module), 200)]
+		git(top, "init", "-q", "-b", "main", module)
+		write(t, filepath.Join(module, "main.tf"), "# it")
+		write(t, filepath.Join(module, ".gitmodules"), "[submodule \"sub\"]\n\tpath = sub\n\turl = "+address+"\n")
+		git(module, "add", "-A")
+		git(module, "update-index", "--add", "--cacheinfo", "160000,"+commit+",sub")
+		git(module, "commit", "-qm", "x")
+		_, m := modules(t)
+		_, _, _, err := m.Install(t.Context(), "k", "git::"+serveGit(t, module), "")
+		if err == nil {
+			t.Errorf("the submodule at %s was installed", address)
+		}
+		for _, dir := range []string{m.WorkDir, m.CacheDir} {
+			if text := grep(t, dir, "canary-of-the-user"); text != "" {
+				t.Errorf("%s: %s", address, text)
+			}
+		}
+		if err := os.RemoveAll(module); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The user's own settings of git may let a local repository stand for one elsewhere.
+	_, m := modules(t)
+	m.Environ = append(os.Environ(), "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url.file://"+private+".insteadOf", "GIT_CONFIG_VALUE_0=https://git.example.test/x.git")
+	if dir, _, _, err := m.Install(t.Context(), "k", "git::https://git.example.test/x.git", ""); err != nil || grep(t, dir, "canary-of-the-user") == "" {
+		t.Error(err)
+	}
+}
+
+// grep returns the name of a file below a directory that has a text in it.
+func grep(t *testing.T, dir, text string) (found string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if bytes.Contains(content, []byte(text)) {
+			found = path
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
