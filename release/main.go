@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"crypto/sha256"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -12,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/mod/modfile"
 )
 
 // platforms are those that a release has programs for.
@@ -131,11 +134,32 @@ func (r *release) build(t target) ([]byte, error) {
 	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags=grpcnotrace", "-o", path,
 		"-ldflags=-s -w -buildid= -X github.com/lethe-iac/lethe/internal/cli/base.Release="+r.version, "./cmd/lethe")
 	cmd.Dir = r.source
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOWORK=off")
+	env, err := environment(r.source)
+	if err != nil {
+		return nil, err
+	}
+	cmd.Env = append(env, "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOWORK=off")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, text)
 	}
 	return os.ReadFile(path)
+}
+
+// environment is that of the compiler, which is the toolchain that go.mod names: another one may lack its security
+// fixes, and makes other bytes.
+func environment(source string) ([]string, error) {
+	text, err := os.ReadFile(filepath.Join(source, "go.mod"))
+	if err != nil {
+		return nil, err
+	}
+	file, err := modfile.Parse("go.mod", text, nil)
+	if err != nil {
+		return nil, err
+	}
+	if file.Toolchain == nil {
+		return nil, errors.New("go.mod names no toolchain")
+	}
+	return append(os.Environ(), "GOTOOLCHAIN="+file.Toolchain.Name), nil
 }
 
 // wrap puts a program into an archive and packages, and describes what it is made of.

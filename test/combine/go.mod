@@ -2,6 +2,8 @@ module github.com/lethe-iac/lethe/test/combine
 
 go 1.26.8
 
+toolchain go1.26.11
+
 require (
 	github.com/hashicorp/hcl/v2 v2.25.0
 	github.com/hashicorp/terraform-plugin-go v0.31.0

@@ -2,6 +2,8 @@ module github.com/lethe-iac/lethe/test/providers
 
 go 1.26.8
 
+toolchain go1.26.11
+
 require (
 	github.com/hashicorp/go-cty v1.5.0
 	github.com/hashicorp/go-plugin v1.7.0
