@@ -158,6 +158,30 @@ variable "secret" {
 	}
 }
 
+// A program that local-exec runs asks its own questions at the terminal. An interrupt that is typed there ends it, also
+// where it ignores that, and the run.
+func TestProvisionerAtTerminal(t *testing.T) {
+	t.Parallel()
+	for name, x := range map[string]struct{ command, typed, want string }{
+		"a question":              {`printf 'who? ' >/dev/tty; read x </dev/tty; echo "hello $x"`, "me\r", "hello me"},
+		"an interrupt":            {`printf 'who? ' >/dev/tty; read x </dev/tty`, "\x03", "interrupted"},
+		"an interrupt is ignored": {`trap '' INT; printf 'who? ' >/dev/tty; while :; do sleep 0.1; done`, "\x03", "interrupted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newProcess(t, fmt.Sprintf("resource \"terraform_data\" \"a\" {\n  provisioner \"local-exec\" {\n    quiet   = true\n    command = %q\n  }\n}\n", x.command))
+			d := newDialog(t, p, "apply", "-auto-approve")
+			d.see("who? ")
+			d.write(x.typed)
+			d.see(x.want)
+			text, err := d.end()
+			if failed := err != nil; failed != (x.typed == "\x03") {
+				t.Errorf("ended with %v:\n%s", err, text)
+			}
+		})
+	}
+}
+
 // dialog is a command at a terminal.
 type dialog struct {
 	t     *testing.T

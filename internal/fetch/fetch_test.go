@@ -163,7 +163,8 @@ func TestNewestAllowed(t *testing.T) {
 		want        string
 	}{
 		{nil, "1.10.0"}, {[]string{"~> 1.2.0"}, "1.2.3"}, {[]string{">= 1.0.0", "< 1.2.3"}, "1.2.0"}, {[]string{"!= 1.10.0"}, "1.2.3"},
-		{[]string{"2.0.0-beta1"}, "2.0.0-beta1"}, // a prerelease only if it is named
+		{[]string{"2.0.0-beta1"}, "2.0.0-beta1"},                                                                              // a prerelease only if it is named
+		{[]string{"2.0.0-beta1", ">= 1.0.0"}, "2.0.0-beta1"}, {[]string{">= 1.0.0", "2.0.0-beta1", "< 3.0.0"}, "2.0.0-beta1"}, // by any of them
 	} {
 		s := newStage(t)
 		for i, v := range []string{"1.2.0", "1.10.0", "1.2.3", "2.0.0-beta1"} {
@@ -181,6 +182,8 @@ func TestNewestAllowed(t *testing.T) {
 	s := newStage(t)
 	s.unpacked(s.mirror, acme.Host, "1.2.0", "a")
 	s.fails(s.install(false, ">= 2.0.0"), "no available releases match the given constraints >= 2.0.0. Available are: 1.2.0")
+	s.unpacked(s.mirror, acme.Host, "2.0.0-beta1", "b")
+	s.fails(s.install(false, "2.0.0-beta1", "< 1.5.0"), "no available releases match")
 	s.fails(s.install(false, "not a version"), "Invalid provider version constraint")
 	empty := newStage(t)
 	empty.fails(empty.install(false), "was not found in any of the search locations")

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/archive"
@@ -438,7 +439,7 @@ func (r *repositories) run(ctx context.Context, transports string, args ...strin
 		"-c", "core.autocrlf=false", "-c", "core.eol=lf", // a package is the same on every system
 	}, args...)...)
 	cmd.Env = append(withoutGit(r.environ), "GIT_ALLOW_PROTOCOL="+transports, "LC_ALL=C")
-	cmd.SysProcAttr, cmd.WaitDelay = subprocess.OnTerminal(), 5*time.Second
+	cmd.SysProcAttr, cmd.WaitDelay = subprocess.OnTerminal(syscall.SIGTERM), 5*time.Second
 	cmd.Cancel = func() error { return subprocess.Ask(cmd.Process) }
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said

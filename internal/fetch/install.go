@@ -81,11 +81,13 @@ func (p *Providers) want(n Need, l *Lockfile, upgrade bool, bag *diag.Bag) (*wan
 	case w.only:
 		p.say("- Reusing previous version of "+name+" from the dependency lock file", name+": Reusing previous version from the dependency lock file")
 		if p.present(w.Provider, w.lock) {
+			p.complete(w.lock, l)
 			return nil, true
 		}
 		if len(w.lock.Hashes) > 0 && p.first(p.cached(w.lock), w.lock) {
 			name += " v" + w.lock.Version
 			p.say("- Using "+name+" from the shared cache directory", name+": Using from the shared cache directory")
+			p.complete(w.lock, l)
 			return nil, true
 		}
 	case w.text != "":
@@ -95,6 +97,18 @@ func (p *Providers) want(n Need, l *Lockfile, upgrade bool, bag *diag.Bag) (*wan
 	}
 	w.platforms = []string{Platform()}
 	return w, true
+}
+
+// complete enters the hash of an installed package into the lock file (in memory), which may have only the checksum of
+// its archive.
+func (p *Providers) complete(lock config.Lock, l *Lockfile) {
+	hash, err := p.verify(packageDir(p.base(), lock.Provider, lock.Version), lock)
+	if err != nil || hash == "" || slices.Contains(lock.Hashes, hash) {
+		return
+	}
+	lock.Hashes = append(slices.Clone(lock.Hashes), hash)
+	slices.Sort(lock.Hashes)
+	l.Set(lock)
 }
 
 // bind finds out which versions of a provider the configuration and, but for an upgrade, the lock file allow.

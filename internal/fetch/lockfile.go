@@ -22,6 +22,7 @@ type Lockfile struct {
 	was     []byte // the file as Bytes would have written what was found
 	ofWas   int    // how much of that is about providers
 	locks   map[addr.Provider]config.Lock
+	found   map[addr.Provider]string // the versions that the file selects
 	modules map[moduleName]config.ModuleLock
 }
 
@@ -34,7 +35,7 @@ func nameOf(l config.ModuleLock) moduleName { return moduleName{sameHost(l.Sourc
 // its text in the sources.
 func ReadLockfile(dir string, limits limits.Limits, sources *diag.Sources, bag *diag.Bag) (*Lockfile, bool) {
 	l := &Lockfile{path: filepath.Join(dir, LockName), locks: map[addr.Provider]config.Lock{}, modules: map[moduleName]config.ModuleLock{}}
-	defer func() { l.was, l.ofWas = l.Bytes(), len(l.providers()) }()
+	defer func() { l.was, l.ofWas, l.found = l.Bytes(), len(l.providers()), l.selections() }()
 	src, err := config.ReadOne(l.path, limits)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -119,6 +120,19 @@ func (l *Lockfile) Changed() bool { return !bytes.Equal(l.was, l.Bytes()) }
 
 // ProvidersChanged reports whether that is so for providers.
 func (l *Lockfile) ProvidersChanged() bool { return !bytes.Equal(l.was[:l.ofWas], l.providers()) }
+
+// SelectionsChanged reports whether other providers, or other versions of them, are locked than the file says. More
+// checksums of the same versions do not count.
+func (l *Lockfile) SelectionsChanged() bool { return !maps.Equal(l.found, l.selections()) }
+
+// selections returns the locked version of each provider.
+func (l *Lockfile) selections() map[addr.Provider]string {
+	out := map[addr.Provider]string{}
+	for p, lock := range l.locks {
+		out[p] = lock.Version
+	}
+	return out
+}
 
 // IsNew reports whether there was no file.
 func (l *Lockfile) IsNew() bool { return l.isNew }

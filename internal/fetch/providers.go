@@ -79,19 +79,20 @@ func (p *Providers) Overridden() []addr.Provider {
 	return out
 }
 
-// allowed is the set of versions that all constraints allow.
+// allowed returns the versions that all constraints allow together: a pre-release that one of them names is allowed if
+// the others include it.
 func (p *Providers) allowed(n Need, bag *diag.Bag) (versions.Set, string, bool) {
 	text := config.Constraint(n.Versions)
-	set := versions.All
+	var all constraints.IntersectionSpec
 	for _, c := range n.Versions {
 		spec, err := constraints.ParseRubyStyleMulti(c.Text)
 		if err != nil {
 			bag.Add(diag.Errorf("Invalid provider version constraint", "The constraint %q for provider %s cannot be read: %s.", c.Text, n.Provider.ForDisplay(), err).At(c.Range))
-			return set, text, false
+			return versions.All, text, false
 		}
-		set = set.Intersection(versions.MeetingConstraints(spec))
+		all = append(all, spec...)
 	}
-	return released(set), text, true
+	return released(versions.MeetingConstraints(all)), text, true
 }
 
 // released leaves out pre-releases but for those that a set names.

@@ -145,6 +145,12 @@ func TestOnlyArchivesAreLocked(t *testing.T) {
 		if s.p.Link([]Need{{Provider: acme}}, locked); !s.p.present(acme, must(locked.Get(acme))) {
 			t.Error("it is not there for an init that writes no lock file")
 		}
+		// The next init that may write the lock file enters the hash of the package.
+		lock(zh)
+		s.fine(s.install(false))
+		if got, _ := s.lockfile().Get(acme); len(got.Hashes) != 2 {
+			t.Errorf("the lock file has %q", got.Hashes)
+		}
 		real, err := filepath.EvalSymlinks(program)
 		if err != nil {
 			t.Fatal(err)

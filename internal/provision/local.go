@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/schema"
@@ -64,7 +66,7 @@ func (r *run) execute(ctx context.Context, args []string, out *lines) error {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Env = r.environment()
 	cmd.Dir = r.path(schema.Text(r.Config.Raw, "working_dir"))
-	cmd.SysProcAttr = subprocess.Attributes()
+	end := started(cmd)
 	if err := present(cmd); err != nil {
 		return err
 	}
@@ -84,24 +86,62 @@ func (r *run) execute(ctx context.Context, args []string, out *lines) error {
 		_, _ = io.Copy(out, read)
 		ended <- cmd.Wait()
 	}()
-	return r.await(ctx, cmd, read, ended)
+	return r.await(ctx, end(), read, ended)
+}
+
+// ender ends a program and what it started.
+type ender interface {
+	Terminate()
+	Kill()
+}
+
+// started prepares the start of a program, and returns a function that tells how to end it. At a terminal the program
+// may ask questions there, as ssh and sudo do, and gets the interrupts that the user types. Without one it gets a
+// session of its own, so that it can be ended with all that it started.
+func started(cmd *exec.Cmd) func() ender {
+	if subprocess.HasTerminal() {
+		cmd.SysProcAttr = subprocess.OnTerminal(syscall.SIGKILL)
+		return func() ender { return &subprocess.Family{Root: cmd.Process} }
+	}
+	cmd.SysProcAttr = subprocess.Attributes()
+	return func() ender { return session{cmd.Process} }
+}
+
+// session is a program in a session of its own.
+type session struct{ *os.Process }
+
+func (s session) Terminate() { subprocess.Terminate(s.Process) }
+func (s session) Kill()      { subprocess.Kill(s.Process) }
+
+// signalled reports whether a program was ended by an interrupt, as far as it says so.
+func signalled(err error) bool {
+	var exit *exec.ExitError
+	return errors.As(err, &exit) && (exit.ExitCode() == 130 || strings.HasSuffix(exit.Error(), syscall.SIGINT.String()))
 }
 
 // await waits for the end of a program, and ends it when the context does.
-func (r *run) await(ctx context.Context, cmd *exec.Cmd, output *os.File, ended <-chan error) error {
+func (r *run) await(ctx context.Context, program ender, output *os.File, ended <-chan error) error {
 	select {
 	case err := <-ended:
-		return err
+		if !signalled(err) {
+			return err
+		}
+		select { // the user's interrupt reaches the program and us, in any order
+		case <-ctx.Done():
+			return errInterrupted
+		case <-time.After(time.Second):
+			return err
+		}
 	case <-ctx.Done():
 	}
-	subprocess.Terminate(cmd.Process)
+	program.Terminate()
 	select {
 	case <-ended:
 		return errInterrupted
 	case <-time.After(grace):
 	case <-r.Abandon.Done():
 	}
-	subprocess.Kill(cmd.Process)
+	program.Kill()
 	// What left the group may still hold the output; it is not waited for.
 	rest := 2 * time.Second
 	if r.Abandon.Err() != nil {

@@ -144,8 +144,6 @@ func TestLocalExec(t *testing.T) {
 			[]string{"local-exec: Executing: Suppressed by quiet=true", dir}, ""},
 		{"interpreter", map[string]any{"command": "a b", "interpreter": []string{"/bin/echo", "-n", "x"}},
 			[]string{`Executing: ["/bin/echo" "-n" "x" "a b"]`, "x a b"}, ""},
-		{"no terminal", map[string]any{"command": "(: </dev/tty) 2>/dev/null || echo none", "quiet": true},
-			[]string{"local-exec: Executing: Suppressed by quiet=true", "none"}, ""},
 		{"fails", map[string]any{"command": "echo a; exit 7"},
 			[]string{`Executing: ["/bin/sh" "-c" "echo a; exit 7"]`, "a"},
 			"error local-exec provisioner error; Error running command 'echo a; exit 7': exit status 7. Output: a\n"},

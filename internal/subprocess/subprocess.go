@@ -2,6 +2,7 @@
 // outlive us where the system can see to that.
 //
 // A program gets a session of its own: it has no terminal to ask questions at, and what it starts
-// is in its process group unless it leaves it on purpose. On Linux the kernel kills it when we
+// is in its process group unless it leaves it on purpose. Programs that users wrote into their
+// configuration to ask questions are an exception: they share our terminal (OnTerminal, Family). On Linux the kernel kills it when we
 // die, because a program holds what its configuration gave it.
 package subprocess

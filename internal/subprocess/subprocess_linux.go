@@ -1,8 +1,12 @@
 package subprocess
 
 import (
+	"bytes"
+	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -35,9 +39,11 @@ func Attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// OnTerminal returns the attributes of a program that may ask its own questions on our terminal. If we die, it is asked
-// to end, so that it can remove its lock files.
-func OnTerminal() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM} }
+// OnTerminal returns the attributes of a program that shares our terminal and our process group, so that it can ask its
+// own questions there. It gets the signal death when we die.
+func OnTerminal(death syscall.Signal) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Pdeathsig: death}
+}
 
 // Start starts cmd from a thread that lives as long as we do: the kernel sends the signal when
 // the thread that started the process ends, not when the process does, and Go may end threads.
@@ -57,3 +63,22 @@ var starter = sync.OnceValue(func() chan<- func() {
 	}()
 	return jobs
 })
+
+// processes lists the processes of the machine by ID.
+func processes() map[int]process {
+	out := map[int]process{}
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		text, _ := os.ReadFile("/proc/" + e.Name() + "/stat")
+		_, rest, _ := strings.Cut(string(text[max(0, bytes.LastIndexByte(text, ')')):]), " ")
+		if fields := strings.Fields(rest); len(fields) > 19 { // from the third field of proc(5): the state, the parent …
+			parent, _ := strconv.Atoi(fields[1])
+			out[pid] = process{parent, fields[19]}
+		}
+	}
+	return out
+}

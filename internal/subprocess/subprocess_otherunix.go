@@ -4,6 +4,8 @@ package subprocess
 
 import (
 	"os/exec"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -24,8 +26,27 @@ func Lock() {}
 // Attributes are what a program is started with. Nothing ends it when we die without ending it.
 func Attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// OnTerminal returns the attributes of a program that may ask its own questions on our terminal.
-func OnTerminal() *syscall.SysProcAttr { return nil }
+// OnTerminal returns the attributes of a program that shares our terminal and our process group, so that it can ask its
+// own questions there.
+func OnTerminal(syscall.Signal) *syscall.SysProcAttr { return nil }
+
+// processes lists the processes of the machine by ID.
+func processes() map[int]process {
+	out := map[int]process{}
+	text, _ := exec.Command("ps", "-A", "-o", "pid=,ppid=,lstart=").Output()
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		if len(fields) < 3 {
+			continue
+		}
+		pid, err := strconv.Atoi(fields[0])
+		parent, err1 := strconv.Atoi(fields[1])
+		if err == nil && err1 == nil {
+			out[pid] = process{parent, strings.Join(fields[2:], " ")}
+		}
+	}
+	return out
+}
 
 // Start starts cmd.
 func Start(cmd *exec.Cmd) error { return cmd.Start() }

@@ -45,3 +45,34 @@ func TestEndsAll(t *testing.T) {
 		}
 	}
 }
+
+// TestEndsFamily: a program in our process group is ended with all that it started, also with what ignores the first
+// signal while its parent does not.
+func TestEndsFamily(t *testing.T) {
+	cmd := exec.Command("/bin/sh", "-c", `sh -c 'trap "" TERM; echo ready; while :; do sleep 0.1; done' & wait`)
+	cmd.SysProcAttr = OnTerminal(syscall.SIGKILL)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Start(cmd); err != nil {
+		t.Fatal(err)
+	}
+	in := bufio.NewReader(out)
+	if line, err := in.ReadString('\n'); line != "ready\n" {
+		t.Fatalf("%q %v", line, err)
+	}
+	if group, err := syscall.Getpgid(cmd.Process.Pid); err != nil || group != syscall.Getpgrp() {
+		t.Errorf("its group is %d, %v", group, err)
+	}
+	f := &Family{Root: cmd.Process}
+	f.Terminate()
+	state, err := cmd.Process.Wait()
+	if err != nil || state.Sys().(syscall.WaitStatus).Signal() != syscall.SIGTERM {
+		t.Errorf("%v %v", state, err)
+	}
+	f.Kill()
+	if rest, err := io.ReadAll(in); len(rest) > 0 || err != nil { // ends when no process holds it any more
+		t.Errorf("%q %v", rest, err)
+	}
+}

@@ -121,10 +121,15 @@ func (i *initialization) warnUnheld() {
 }
 
 func (i *initialization) writeLock() bool {
-	if i.p.Lock.Changed() && i.f.lockfile == "readonly" {
+	switch {
+	case i.f.lockfile != "readonly":
+		return writeLock(i.p)
+	case i.p.Lock.SelectionsChanged():
 		return i.changed()
+	case i.p.Lock.ProvidersChanged():
+		i.p.Bag.Add(diag.Warningf("Provider lock file not updated", "Changes to the provider selections were detected, but not saved in the %s file. To record these selections, run \"lethe init\" without the \"-lockfile=readonly\" flag.", fetch.LockName))
 	}
-	return writeLock(i.p)
+	return true
 }
 
 // writeLock writes the lock file if anything in it changed, and says so.
