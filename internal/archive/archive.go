@@ -59,9 +59,9 @@ func partly(dir string) string { return ".unpack-" + filepath.Base(dir) + "-*" }
 
 // Sweep removes what was left of dir beside it, where a process was killed while it unpacked. None may be doing that.
 func Sweep(dir string) error {
-	left, err := filepath.Glob(filepath.Join(filepath.Dir(dir), partly(dir)))
+	left, err := fs.Glob(os.DirFS(filepath.Dir(dir)), partly(dir))
 	for _, d := range left {
-		err = errors.Join(err, os.RemoveAll(d))
+		err = errors.Join(err, os.RemoveAll(filepath.Join(filepath.Dir(dir), d)))
 	}
 	return err
 }

@@ -200,7 +200,14 @@ func (s *Stream) entry(in *bufio.Reader) error {
 	}
 	err := s.u.entry(text, mode, func() (io.ReadCloser, error) { return io.NopCloser(e), nil }, nil)
 	if err == nil {
-		_, err = io.Copy(io.Discard, e) // of a directory
+		var n int64
+		n, err = io.CopyN(io.Discard, e, 1)
+		switch {
+		case n > 0: // a file was read to its end
+			err = errors.New("it is a directory, and has contents")
+		case err == io.EOF:
+			err = nil
+		}
 	}
 	if e.broken {
 		return ErrWhole

@@ -168,3 +168,21 @@ func FuzzStream(f *testing.F) {
 	f.Add(zipOf(t, item{"a", 0o644, strings.Repeat("x", 300)}, item{"b", 0o644, ""}))
 	f.Fuzz(func(t *testing.T, data []byte) { alike(t, data, 64, room) })
 }
+
+// A directory has no contents: they would be unpacked to nothing, without end.
+func TestDirectoryWithContents(t *testing.T) {
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	f, err := w.CreateRaw(&zip.FileHeader{Name: "dd", Method: zip.Store, CompressedSize64: 1, UncompressedSize64: 1, CRC32: 0xd202ef8d})
+	if err == nil {
+		_, err = f.Write([]byte{0})
+	}
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	b = *bytes.NewBuffer(bytes.ReplaceAll(b.Bytes(), []byte("dd"), []byte("d/"))) // which the writer does not write
+	all, err := streamed(t, b.Bytes(), 7, Options{Bytes: 1 << 20, Files: 10})
+	if err == nil || !strings.Contains(err.Error(), "has contents") || len(all) > 0 {
+		t.Errorf("%v, %q", err, all)
+	}
+}

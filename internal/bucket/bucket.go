@@ -10,7 +10,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -86,21 +88,17 @@ func IsAmazon(u *url.URL) bool {
 
 // amazonRegion is the region in the name of a host of S3 itself, "" where it names none.
 func amazonRegion(host string) (region string, is bool) {
-	host = strings.TrimSuffix(host, ".cn")
-	host, is = strings.CutSuffix(host, ".amazonaws.com")
-	if !is {
+	m := amazonHost().FindStringSubmatch(host)
+	if m == nil {
 		return "", false
 	}
-	parts := strings.Split(host, ".")
-	last := parts[len(parts)-1]
-	switch {
-	case last == "s3":
-		return "", true
-	case strings.HasPrefix(last, "s3-"):
-		return strings.TrimPrefix(last, "s3-"), true
-	}
-	return last, true
+	return m[1], true
 }
+
+// amazonHost matches the hosts of S3, and not those that users of other services of Amazon get. The region is the group.
+var amazonHost = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:[a-z0-9._-]+\.)?s3(?:-fips|-accelerate|-accesspoint|-accesspoint-fips)?(?:\.dualstack)?(?:[.-]([a-z]{2}(?:-[a-z]+)+-[0-9]+))?(?:\.vpce)?\.amazonaws\.com(?:\.cn)?$`)
+})
 
 // ambient are the credentials that the user has for Amazon's services, and the region: the one given, else the user's.
 func ambient(ctx context.Context, profile, region string) (aws.Credentials, string, error) {

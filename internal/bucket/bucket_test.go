@@ -11,12 +11,14 @@ func TestAmazonRegion(t *testing.T) {
 	for host, want := range map[string]string{
 		"s3.amazonaws.com": "", "s3-eu-west-1.amazonaws.com": "eu-west-1", "s3.eu-west-1.amazonaws.com": "eu-west-1", "b.c.s3.amazonaws.com": "",
 		"b.s3.eu-west-1.amazonaws.com": "eu-west-1", "b.s3-eu-west-1.amazonaws.com": "eu-west-1", "b.s3.cn-north-1.amazonaws.com.cn": "cn-north-1",
+		"b.s3.dualstack.us-east-1.amazonaws.com": "us-east-1", "s3-fips.us-gov-west-1.amazonaws.com": "us-gov-west-1", "b.s3-accelerate.amazonaws.com": "",
+		"bucket.vpce-1a2b.s3.us-east-1.vpce.amazonaws.com": "us-east-1",
 	} {
 		if got, is := amazonRegion(host); !is || got != want {
 			t.Errorf("%s: %q", host, got)
 		}
 	}
-	for _, host := range []string{"example.com", "s3.example.com", "amazonaws.com", "evilamazonaws.com"} {
+	for _, host := range []string{"example.com", "s3.example.com", "amazonaws.com", "evilamazonaws.com", "ec2-1-2-3-4.compute-1.amazonaws.com", "x.us-east-1.elb.amazonaws.com", "a.execute-api.us-east-1.amazonaws.com", "s3.x.elb.amazonaws.com", "xs3.us-east-1.amazonaws.com"} {
 		if _, is := amazonRegion(host); is {
 			t.Error(host)
 		}

@@ -198,3 +198,22 @@ func TestMistakes(t *testing.T) {
 		}
 	}
 }
+
+// JSON has the blocks of dev_overrides as an object or as a list of objects.
+func TestOverridesInJSON(t *testing.T) {
+	for _, text := range []string{
+		`{"provider_installation": {"dev_overrides": {"acme/a": "/a", "acme/b": "/b"}, "direct": {}}}`,
+		`{"provider_installation": [{"dev_overrides": [{"acme/a": "/a"}, {"acme/b": "/b"}]}, {"direct": [{}]}]}`,
+		`{"provider_installation": {"dev_overrides": [{"acme/a": "/a", "acme/b": "/b"}], "direct": {}}}`,
+	} {
+		var bag diag.Bag
+		s := &Settings{}
+		if !s.Parse([]byte(text), "x.tfrc.json", limits.Limits{}, &bag) || len(s.Overrides) != 2 {
+			t.Errorf("%s: %v %v", text, s.Overrides, bag.List())
+		}
+	}
+	var bag diag.Bag
+	if (&Settings{}).Parse([]byte(`{"provider_installation": {"dev_overrides": ["/x"]}}`), "x.tfrc.json", limits.Limits{}, &bag) {
+		t.Error("a list of texts is accepted")
+	}
+}

@@ -47,7 +47,11 @@ func (c *Credentials) Authorize(ctx context.Context, r *http.Request) error {
 		return nil
 	}
 	host = strings.TrimSuffix(host, ":443")
-	token, err := c.Token(ctx, host)
+	find := c.known
+	if download.IsService(ctx, r.URL.Host) {
+		find = c.Token
+	}
+	token, err := find(ctx, host)
 	if err != nil {
 		return err
 	}
@@ -74,17 +78,27 @@ func (c *Credentials) Authorize(ctx context.Context, r *http.Request) error {
 
 // Token finds the token for a host; "" is none.
 func (c *Credentials) Token(ctx context.Context, host string) (string, error) {
-	host = compared(host)
-	token := c.environment(host)
-	if token == "" {
-		token = c.Settings.Credentials[host]
+	token, err := c.known(ctx, host)
+	if host = compared(host); err == nil && token == "" && len(c.Settings.Helper) > 0 {
+		token, err = c.ask(ctx, host)
 	}
+	c.learn(token, host)
+	return token, err
+}
+
+// known finds the token for a host that files are downloaded from. The credentials helper is not asked: it knows about
+// registries, and may ask the user, or fail, for each other host.
+func (c *Credentials) known(_ context.Context, host string) (string, error) {
+	host = compared(host)
+	token := cmp.Or(c.environment(host), c.Settings.Credentials[host])
 	var err error
 	if token == "" {
 		token, err = c.kept(host)
 	}
-	if err == nil && token == "" && len(c.Settings.Helper) > 0 {
-		token, err = c.ask(ctx, host)
+	if token == "" {
+		c.mu.Lock()
+		token = c.helped[host]
+		c.mu.Unlock()
 	}
 	c.learn(token, host)
 	return token, err
@@ -167,6 +181,9 @@ func (c *Credentials) help(ctx context.Context, verb, host string, input []byte)
 // helper finds the program of a credentials helper, in the plugin directories of the user as Terraform and OpenTofu do.
 func (c *Credentials) helper(name string) (string, error) {
 	home := c.Getenv("HOME")
+	if home == "" {
+		return "", fmt.Errorf("the credentials helper %q cannot be found, because HOME is not set", name)
+	}
 	for _, dir := range []string{
 		filepath.Join(home, ".terraform.d", "plugins"), filepath.Join(home, ".terraform.d", "plugins", runtime.GOOS+"_"+runtime.GOARCH),
 	} {
@@ -185,11 +202,11 @@ func (c *Credentials) login(host string) (login, bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.read {
-		text, err := os.ReadFile(cmp.Or(c.Getenv("NETRC"), filepath.Join(c.Getenv("HOME"), ".netrc")))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return login{}, false, fmt.Errorf("the file of user names and passwords could not be read: %w", err)
+		text, err := os.ReadFile(c.netrcFile())
+		if err != nil && c.Getenv("NETRC") != "" && !errors.Is(err, fs.ErrNotExist) {
+			return login{}, false, fmt.Errorf("the file of user names and passwords that NETRC names could not be read: %w", err)
 		}
-		c.logins, c.read = netrc(string(text)), true
+		c.logins, c.read = netrc(string(text)), true // one that is not readable and that nobody named is none
 	}
 	name, _, _ := strings.Cut(host, ":")
 	for _, want := range []string{host, name} {
@@ -200,6 +217,15 @@ func (c *Credentials) login(host string) (login, bool, error) {
 		}
 	}
 	return login{}, false, nil
+}
+
+// netrcFile is the file of user names and passwords; "" if there is no place for one.
+func (c *Credentials) netrcFile() string {
+	file, home := c.Getenv("NETRC"), c.Getenv("HOME")
+	if file == "" && home != "" {
+		file = filepath.Join(home, ".netrc")
+	}
+	return file
 }
 
 // netrc reads the entries of a .netrc file. That of default is for no host here: a password goes to a host that
@@ -268,8 +294,14 @@ func (c *Credentials) kept(host string) (string, error) {
 	return "", err
 }
 
-// file is the file where tokens are kept, which Terraform and OpenTofu share.
-func (c *Credentials) file() string { return filepath.Join(dataDir(c.Getenv), keptName) }
+// file is the file where tokens are kept, which Terraform and OpenTofu share; "" if there is no place for one.
+func (c *Credentials) file() string {
+	dir := dataDir(c.Getenv)
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, keptName)
+}
 
 // readFile gives the whole of the file, and what it has for hosts.
 func (c *Credentials) readFile() (doc, tokens map[string]any, err error) {
@@ -362,6 +394,9 @@ func (c *Credentials) change(f func(tokens map[string]any)) error {
 	doc, tokens, err := c.readFile()
 	if err != nil {
 		return err
+	}
+	if c.file() == "" {
+		return errors.New("there is no place for the file of tokens, because HOME is not set")
 	}
 	f(tokens)
 	text, err := json.MarshalIndent(doc, "", "  ")

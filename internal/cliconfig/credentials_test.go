@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/download"
 	"github.com/lethe-iac/lethe/internal/limits"
 )
 
@@ -59,7 +60,9 @@ func TestAuthorize(t *testing.T) {
 		"https://sub.a.example/x":        "",
 		"https://b-c.example/":           "Bearer from-env",
 		"https://xn--n3h.example/":       "Bearer punycode",
-		"https://helped.example/":        "Bearer from-helper",
+		"https://helped.example/":        "Bearer from-helper", // a service of a registry
+		"https://helped.example/file":    "Bearer from-helper", // known by then
+		"https://broken.example/file":    "",
 		"https://other.example/":         "",
 		"https://files.example/":         "Basic bWU6c2VjcmV0LTE=",
 		"https://files.example:99/":      "Basic bWU6c2VjcmV0LTE=",
@@ -68,7 +71,11 @@ func TestAuthorize(t *testing.T) {
 		"https://x/":                     "",
 	} {
 		r, _ := http.NewRequest("GET", url, nil)
-		if err := c.Authorize(t.Context(), r); err != nil || r.Header.Get("Authorization") != want {
+		ctx := t.Context()
+		if strings.HasPrefix(url, "https://helped.example/") {
+			ctx = download.OnBehalf(ctx, "helped.example", "helped.example")
+		}
+		if err := c.Authorize(ctx, r); err != nil || r.Header.Get("Authorization") != want {
 			t.Errorf("%s: %v, %q", url, err, r.Header.Get("Authorization"))
 		}
 	}

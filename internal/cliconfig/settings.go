@@ -429,6 +429,13 @@ func (s *Settings) installation(b *hcl.Block, bag *diag.Bag) bool {
 // overrides reads dev_overrides: directories of executables by provider.
 func (s *Settings) overrides(a *hcl.Attribute, bag *diag.Bag) bool {
 	entries, ds := hcl.ExprMap(a.Expr)
+	if all, more := hcl.ExprList(a.Expr); ds.HasErrors() && !more.HasErrors() { // JSON has objects in a list for blocks
+		ds = nil
+		for _, one := range all {
+			pairs, problems := hcl.ExprMap(one)
+			entries, ds = append(entries, pairs...), append(ds, problems...)
+		}
+	}
 	ok := bag.HCL(ds)
 	for _, e := range entries {
 		k, ds := e.Key.Value(nil)

@@ -72,10 +72,16 @@ type StatusError struct {
 	URL   string // as Show shows it
 	Code  int
 	Shown bool // credentials were sent
+
+	Withheld bool // the address has credentials, which were not sent
 }
 
 func (e *StatusError) Error() string {
-	return fmt.Sprintf("%s answered %d %s", e.URL, e.Code, http.StatusText(e.Code))
+	text := fmt.Sprintf("%s answered %d %s", e.URL, e.Code, http.StatusText(e.Code))
+	if e.Withheld && (e.Code == http.StatusUnauthorized || e.Code == http.StatusForbidden) {
+		text += ". The user name and password in the address were not sent, because over http others can read them: use https"
+	}
+	return text
 }
 
 // IsStatus reports whether the server answered with a status code.
@@ -178,7 +184,8 @@ func judge(resp *http.Response) (next *url.URL, err error) {
 		}
 		return next, nil
 	default:
-		status := &StatusError{Show(u), code, resp.Request.Header.Get("Authorization") != ""}
+		shown := resp.Request.Header.Get("Authorization") != ""
+		status := &StatusError{Show(u), code, shown, !shown && u.User != nil}
 		if code != http.StatusTooManyRequests && code < 500 || code == http.StatusNotImplemented {
 			return nil, status
 		}
@@ -293,6 +300,12 @@ type behalfKey struct{}
 // registry that offers its services there.
 func OnBehalf(ctx context.Context, of, at string) context.Context {
 	return context.WithValue(ctx, behalfKey{}, behalf{of, at})
+}
+
+// IsService reports whether a request to a host is one to a service of a registry, and not for a file that it names.
+func IsService(ctx context.Context, host string) bool {
+	b, ok := ctx.Value(behalfKey{}).(behalf)
+	return ok && b.at == host
 }
 
 // Audience is the host whose credentials go to a host.

@@ -207,8 +207,9 @@ func git(text string) (*moduleSource, error) {
 			return nil, fmt.Errorf("the depth must be a number of commits, and not %q", text)
 		}
 	}
-	q.Del("ref")
-	q.Del("depth")
+	for _, name := range []string{"ref", "depth", "archive"} { // the last has no meaning for a repository
+		q.Del(name)
+	}
 	for name := range q {
 		return nil, fmt.Errorf("a git source takes only ref and depth after the question mark, and not %q", name)
 	}
@@ -295,6 +296,9 @@ func SecretsIn(source string) (out []string) {
 
 // passwords finds the password in addresses, or what stands for it and the name.
 var passwords = pattern(`[a-z]+://[^/@:\s]*:([^/@\s]+)@|https?://([^/@:\s]+)@`)
+
+// Display returns the source of a module as messages show it: without passwords and the like.
+func Display(source string) string { return display(source) }
 
 // display is an address as users see it: without passwords and the like.
 func display(text string) string {

@@ -102,12 +102,15 @@ func (p *Providers) deliver(ctx context.Context, pkg parcel, a addr.Provider, lo
 			d.hashes, archived = append(d.hashes, zh), zh
 		}
 		return locked(p.DataDir, "lethe-packages.lock", func() (err error) {
-			h1, err = p.place(at, p.base(), dir)
+			h1, err = p.place(at, p.DataDir, dir)
 			return err
 		})
 	})
 	if err != nil {
 		return d, err
+	}
+	if _, ok := executable(dir, a); !ok {
+		return d, errors.Join(fmt.Errorf("the package has no program whose name begins with terraform-provider-%s. Whoever made it has to mend it", a.Type), os.RemoveAll(dir))
 	}
 	if h1 == "" {
 		if h1, err = p.hash(dir); err != nil {

@@ -376,13 +376,34 @@ func (r *repository) named(ctx context.Context, ref string) (revision, bool) {
 	if someCommit().MatchString(ref) {
 		names = append(names, ref)
 	}
-	for i, name := range names {
-		out, err := r.git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
-		if err == nil {
-			return revision{strings.TrimSpace(string(out)), i == 0 && ref != "" || i == 3 || fullCommit().MatchString(ref)}, true
+	if branch, ok := strings.CutPrefix(ref, "origin/"); ok { // as a clone calls it
+		names = append(names, "refs/heads/"+branch)
+	}
+	if ref != "" && r.isDefault(ctx, ref) {
+		names = names[1:] // as git finds it in a clone
+	}
+	for _, name := range names {
+		if commit, ok := r.parse(ctx, name); ok {
+			return revision{commit, name == "refs/tags/"+ref || name == ref || fullCommit().MatchString(ref)}, true
 		}
 	}
 	return revision{}, false
+}
+
+// parse returns the commit of a reference.
+func (r *repository) parse(ctx context.Context, name string) (string, bool) {
+	out, err := r.git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+	return strings.TrimSpace(string(out)), err == nil
+}
+
+// isDefault reports whether a name is that of a tag, and of a branch that is where HEAD is: a clone has that branch only.
+func (r *repository) isDefault(ctx context.Context, ref string) bool {
+	if _, tagged := r.parse(ctx, "refs/tags/"+ref); !tagged {
+		return false
+	}
+	branch, ok := r.parse(ctx, "refs/heads/"+ref)
+	head, is := r.parse(ctx, keptRef("HEAD"))
+	return ok && is && branch == head
 }
 
 // noRef is what git says where a repository has no revision of a name.

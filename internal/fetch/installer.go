@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/apparentlymart/go-versions/versions"
-	"github.com/apparentlymart/go-versions/versions/constraints"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/registry"
 )
@@ -98,6 +97,9 @@ func (m *Installer) adopt(c *moduleCall, known []config.ModuleLock, allowed vers
 
 // bring puts the package of a call into dir.
 func (m *Installer) bring(ctx context.Context, c *moduleCall, dir string) error {
+	if err := straight(m.DataDir, dir); err != nil {
+		return err
+	}
 	pack, at := c.source, c.source.text
 	if c.lock.Version != "" {
 		at += " " + c.lock.Version
@@ -175,7 +177,7 @@ func wantedVersions(constraint string) (versions.Set, error) {
 	if constraint == "" {
 		return versions.Released, nil
 	}
-	spec, err := constraints.ParseRubyStyleMulti(constraint)
+	spec, err := moduleConstraint(constraint)
 	if err != nil {
 		return versions.None, fmt.Errorf("the version constraint %q cannot be read: %w", constraint, err)
 	}
@@ -278,7 +280,7 @@ func (m *Installer) Find(key, source, constraint string) (dir, from, version str
 		return dir, from, version, nil
 	}
 	base := filepath.Join(m.DataDir, "modules", key)
-	if m.Store.find(c.lock.Hash) == "" || m.fromStore(c, base) != nil {
+	if m.Store.find(c.lock.Hash) == "" || straight(m.DataDir, base) != nil || m.fromStore(c, base) != nil {
 		return "", "", "", err
 	}
 	at, problem := m.enter(c, base)

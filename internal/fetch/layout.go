@@ -3,7 +3,9 @@ package fetch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -49,16 +51,28 @@ func executable(dir string, p addr.Provider) (string, bool) {
 
 // replace writes a file, whole or not at all.
 func replace(path string, text []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"-*")
+	tmp, err := createBeside(path)
 	if err != nil {
 		return err
 	}
 	defer os.Remove(tmp.Name())
 	_, err = tmp.Write(text)
-	if err = errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err != nil {
+	if err = errors.Join(err, tmp.Close()); err != nil {
 		return err
 	}
 	return os.Rename(tmp.Name(), path)
+}
+
+// createBeside makes a new file beside another one, with the mode that the user's umask leaves: what is in the file may
+// be of no concern to others.
+func createBeside(path string) (f *os.File, err error) {
+	for range 100 {
+		f, err = os.OpenFile(fmt.Sprintf("%s.%08x", path, rand.Uint32()), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o644)
+		if !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	return f, err
 }
 
 // locked runs f while no other process works on the packages of a directory, the plugin cache or that of

@@ -95,7 +95,7 @@ func (p *Providers) fromMachine(pkg parcel, lock config.Lock) error {
 		return err
 	}
 	return locked(p.DataDir, "lethe-packages.lock", func() error {
-		_, err := p.place(pkg, p.base(), packageDir(p.base(), lock.Provider, lock.Version))
+		_, err := p.place(pkg, p.DataDir, packageDir(p.base(), lock.Provider, lock.Version))
 		return err
 	})
 }

@@ -142,13 +142,13 @@ func (l *Lockfile) Write() error {
 	if !l.Changed() {
 		return nil
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(l.path), LockName+".*")
+	tmp, err := createBeside(l.path)
 	if err != nil {
 		return err
 	}
 	defer os.Remove(tmp.Name())
 	_, err = tmp.Write(l.Bytes())
-	if err = errors.Join(err, tmp.Chmod(0o644), tmp.Sync(), tmp.Close()); err != nil {
+	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
 		return err
 	}
 	return os.Rename(tmp.Name(), l.path)

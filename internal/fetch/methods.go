@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -92,25 +93,23 @@ func (p *Providers) source(in cliconfig.Installation) (source, error) {
 
 // providers lists what a mirror has, as "host/namespace/type".
 func (m mirror) providers() []string {
-	dirs, _ := filepath.Glob(filepath.Join(string(m), "*", "*", "*"))
-	var out []string
-	for _, dir := range dirs {
-		if rel, err := filepath.Rel(string(m), dir); err == nil {
-			out = append(out, filepath.ToSlash(rel))
-		}
-	}
-	return out
+	dirs, _ := fs.Glob(os.DirFS(string(m)), "*/*/*")
+	return dirs
 }
 
 // implied are the directories that Terraform and OpenTofu look into without a setting.
 func implied(workDir string, env func(string) string) []string {
-	home := env("HOME")
-	dirs := []string{filepath.Join(workDir, "terraform.d", "plugins"), filepath.Join(home, ".terraform.d", "plugins")}
-	data := env("XDG_DATA_HOME")
-	if data == "" {
-		data = filepath.Join(home, ".local", "share")
+	home, data := env("HOME"), env("XDG_DATA_HOME")
+	dirs := []string{filepath.Join(workDir, "terraform.d", "plugins")}
+	if home != "" {
+		dirs = append(dirs, filepath.Join(home, ".terraform.d", "plugins"))
+		data = orElse(data, filepath.Join(home, ".local", "share"))
 	}
-	all := append([]string{data}, filepath.SplitList(orElse(env("XDG_DATA_DIRS"), "/usr/local/share:/usr/share"))...)
+	var all []string
+	if data != "" {
+		all = append(all, data)
+	}
+	all = append(all, filepath.SplitList(orElse(env("XDG_DATA_DIRS"), "/usr/local/share:/usr/share"))...)
 	for _, d := range all {
 		dirs = append(dirs, filepath.Join(d, "terraform", "plugins"), filepath.Join(d, "opentofu", "plugins"))
 	}

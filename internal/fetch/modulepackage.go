@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html"
 	"net/url"
 	"os"
 	"strings"
@@ -17,7 +18,24 @@ import (
 // isArchive finds addresses that are of an archive by their name.
 var isArchive = pattern(`\.(zip|tar|tgz|tar\.gz|tbz2|tar\.bz2|tar\.xz|txz)$`)
 
-var metaGet = pattern(`(?i)<meta\s+name="terraform-get"\s+content="([^"]+)"`)
+var (
+	metaTag       = pattern(`(?i)<meta\s[^>]*>`)
+	metaAttribute = pattern(`(?i)\s(name|content)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))`)
+)
+
+// metaGet finds the address in a page that is in a meta element called terraform-get; "" if there is none.
+func metaGet(page []byte) string {
+	for _, tag := range metaTag().FindAllString(string(page), -1) {
+		has := map[string]string{}
+		for _, m := range metaAttribute().FindAllStringSubmatch(tag, -1) {
+			has[strings.ToLower(m[1])] = html.UnescapeString(m[2] + m[3] + m[4])
+		}
+		if strings.EqualFold(has["name"], "terraform-get") && has["content"] != "" {
+			return has["content"]
+		}
+	}
+	return ""
+}
 
 // named reads the source that a server names for a module: a repository or an archive, and protected on the way
 // where the server is.
@@ -184,9 +202,7 @@ func (m *Installer) page(ctx context.Context, u *url.URL, locked, dir string, ho
 	}
 	text := a.Header.Get("X-Terraform-Get")
 	if text == "" {
-		if found := metaGet().FindSubmatch(a.Body); found != nil {
-			text = string(found[1])
-		}
+		text = metaGet(a.Body)
 	}
 	if text == "" {
 		return "", fmt.Errorf("%s is not an archive (zip, tar, tar.gz, tar.bz2), and does not say where the module is", download.Show(u))

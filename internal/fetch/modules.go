@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/apparentlymart/go-versions/versions"
@@ -32,8 +33,21 @@ func LocalDir(source, parent string) (string, error) {
 	return dir, nil
 }
 
-// CopyModule copies the files of a module, and all below, but for names that begin with a dot.
-func CopyModule(from, to string) error {
+// CopyModule copies the files of a module, and all below, but for names that begin with a dot. Symbolic links are followed.
+func CopyModule(from, to string) error { return copyModule(from, to, nil) }
+
+// copyModule is CopyModule below directories that were followed to.
+func copyModule(from, to string, above []fs.FileInfo) error {
+	here, err := os.Stat(from)
+	if err != nil {
+		return err
+	}
+	for _, up := range above {
+		if os.SameFile(up, here) {
+			return fmt.Errorf("the link %s leads to a directory that it is in", from)
+		}
+	}
+	above = append(slices.Clip(above), here)
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -56,7 +70,13 @@ func CopyModule(from, to string) error {
 			return os.MkdirAll(filepath.Join(to, rel), 0o755)
 		}
 		info, err := os.Stat(path)
-		if err != nil || !info.Mode().IsRegular() {
+		switch {
+		case err == nil && info.IsDir(): // behind a link
+			if path, err = filepath.EvalSymlinks(path); err != nil {
+				return err
+			}
+			return errors.Join(os.MkdirAll(filepath.Join(to, rel), 0o755), copyModule(path, filepath.Join(to, rel), above))
+		case err != nil || !info.Mode().IsRegular():
 			return err
 		}
 		text, err := os.ReadFile(path)
@@ -120,7 +140,7 @@ func (m Modules) Find(workDir, key, source, version string) (dir, from, is strin
 	case e.Dir == "":
 		return "", "", "", nil
 	case sameSource(e.Source) != sameSource(source):
-		return "", "", "", fmt.Errorf("the source was %q when it was installed, and is %q now", e.Source, source)
+		return "", "", "", fmt.Errorf("the source was %q when it was installed, and is %q now", display(e.Source), display(source))
 	case version != "":
 		if err := versionFits(e.Version, version); err != nil {
 			return "", "", "", err
@@ -137,7 +157,7 @@ func (m Modules) Find(workDir, key, source, version string) (dir, from, is strin
 }
 
 func versionFits(is, text string) error {
-	spec, err := constraints.ParseRubyStyleMulti(text)
+	spec, err := moduleConstraint(text)
 	if err != nil {
 		return fmt.Errorf("the version constraint %q cannot be read: %w", text, err)
 	}
@@ -147,6 +167,13 @@ func versionFits(is, text string) error {
 	}
 	return nil
 }
+
+// moduleConstraint reads the version argument of a module, in which versions may be written as tags are called ("v1.2.0").
+func moduleConstraint(text string) (constraints.IntersectionSpec, error) {
+	return constraints.ParseRubyStyleMulti(versionTag().ReplaceAllString(text, "$1$2"))
+}
+
+var versionTag = pattern(`(^|[^0-9A-Za-z.+-])v([0-9])`)
 
 // sameSource gives equal texts for the forms that a source may be written in, and is recorded in. The public registries
 // of Terraform and OpenTofu count as one.

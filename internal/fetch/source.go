@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -101,13 +102,13 @@ func (m mirror) list(_ context.Context, p addr.Provider) (all []found, warnings 
 	for _, host := range hosts(p.Host) {
 		by := map[string]map[string]parcel{} // by version and platform
 		base := filepath.Join(string(m), host, folder(filepath.Join(string(m), host), p.Namespace), p.Type)
-		packed, _ := filepath.Glob(filepath.Join(base, "terraform-provider-"+p.Type+"_*_*_*.zip"))
+		packed := within(base, "terraform-provider-"+p.Type+"_*_*_*.zip")
 		for _, zip := range packed {
 			parts := strings.Split(strings.TrimSuffix(filepath.Base(zip), ".zip"), "_")
 			n := len(parts)
 			enter(by, parts[n-3], parts[n-2]+"_"+parts[n-1], parcel{zip: zip})
 		}
-		unpacked, _ := filepath.Glob(filepath.Join(base, "*", "*_*"))
+		unpacked := within(base, "*/*_*")
 		for _, dir := range unpacked {
 			if _, ok := executable(dir, p); ok {
 				enter(by, filepath.Base(filepath.Dir(dir)), filepath.Base(dir), parcel{dir: dir})
@@ -122,6 +123,15 @@ func (m mirror) list(_ context.Context, p addr.Provider) (all []found, warnings 
 		}
 	}
 	return all, nil, nil
+}
+
+// within lists the files in a directory that match a pattern. The directory may have any name.
+func within(dir, pattern string) []string {
+	all, _ := fs.Glob(os.DirFS(dir), pattern)
+	for i, name := range all {
+		all[i] = filepath.Join(dir, filepath.FromSlash(name))
+	}
+	return all
 }
 
 // folder is the name that one has in a directory, where a user may have written it with capitals, as in the source of a

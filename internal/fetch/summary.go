@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -145,8 +146,8 @@ func inside(dir, sub string) (string, error) {
 	if sub == "" {
 		return dir, nil
 	}
-	all, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(sub)))
-	if err != nil || len(all) != 1 {
+	all := within(dir, path.Clean(sub))
+	if len(all) != 1 {
 		return "", fmt.Errorf("the package has no subdirectory %q, or several that fit", sub)
 	}
 	root, err := os.OpenRoot(dir)

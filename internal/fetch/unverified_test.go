@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -285,4 +286,199 @@ func grep(t *testing.T, dir, text string) (found string) {
 		t.Fatal(err)
 	}
 	return found
+}
+
+// What a killed process left half is removed by the next; what another process is working on is not.
+func TestLeftHalf(t *testing.T) {
+	top := t.TempDir()
+	left, lock, err := makeFill(top)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fillOne := func() {
+		t.Helper()
+		if err := fill(filepath.Join(top, "k"), func(tmp string) error { return os.WriteFile(filepath.Join(tmp, "main.tf"), nil, 0o644) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fillOne()
+	if _, err := os.Stat(left); err != nil {
+		t.Error("what another process works on was removed")
+	}
+	lock.Close() // as the system does when a process ends
+	fillOne()
+	if all := within(top, "*"); len(all) != 1 {
+		t.Errorf("%q", all)
+	}
+}
+
+// A link in the place of the directory of modules or providers does not lead what is installed elsewhere.
+func TestNothingIsInstalledThroughLinks(t *testing.T) {
+	s, m := modules(t)
+	u := s.Put("/m.zip", registrytest.Zip(map[string]string{"main.tf": "# it"}))
+	elsewhere := t.TempDir()
+	write(t, filepath.Join(elsewhere, "k", "precious"), "x")
+	if err := os.Symlink(elsewhere, filepath.Join(m.DataDir, "modules")); err != nil {
+		t.Skip(err)
+	}
+	if _, _, _, err := m.Install(t.Context(), "k", u, ""); err == nil || !strings.Contains(err.Error(), "nothing is installed through it") {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(elsewhere, "k", "precious")); err != nil {
+		t.Error(err)
+	}
+	p := newStage(t)
+	p.unpacked(p.mirror, acme.Host, "1.0.0", "x")
+	if err := errors.Join(os.MkdirAll(p.p.DataDir, 0o755), os.Symlink(elsewhere, p.p.base())); err != nil {
+		t.Fatal(err)
+	}
+	p.fails(p.install(false), "nothing is installed through it")
+}
+
+// An archive without a program is not installed, nor locked.
+func TestNoProgram(t *testing.T) {
+	s := newStage(t)
+	s.write(filepath.Join(s.mirror, acme.Host, "acme/toy", "terraform-provider-toy_1.0.0_"+Platform()+".zip"), zipped(s.T, entry{"README", "x", 0o644}))
+	s.fails(s.install(false), "no program whose name begins with terraform-provider-toy")
+	if _, ok := s.lockfile().Get(acme); ok {
+		t.Error("it is locked")
+	}
+}
+
+// Directories may have any name, and links to directories are copied.
+func TestOddNames(t *testing.T) {
+	s := newStage(t)
+	s.mirror = filepath.Join(t.TempDir(), "a[1]*?{b")
+	s.p.Settings.Sources[0].Path = s.mirror
+	s.packed(s.mirror, acme.Host, "1.0.0", "x")
+	s.unpacked(s.mirror, acme.Host, "1.1.0", "y")
+	s.fine(s.install(false))
+	s.wants("1.1.0", "y")
+	s.fine(s.install(true, "1.0.0"))
+	s.wants("1.0.0", "x")
+
+	from, to := t.TempDir(), t.TempDir()
+	write(t, filepath.Join(from, "real", "f.txt"), "x")
+	write(t, filepath.Join(from, "main.tf"), "")
+	if err := os.Symlink("real", filepath.Join(from, "files")); err != nil {
+		t.Skip(err)
+	}
+	if err := CopyModule(from, to); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(filepath.Join(to, "files", "f.txt")); string(text) != "x" {
+		t.Error(err)
+	}
+	if err := os.Symlink("..", filepath.Join(from, "real", "round")); err != nil {
+		t.Fatal(err)
+	}
+	if err := CopyModule(from, t.TempDir()); err == nil || !strings.Contains(err.Error(), "leads to a directory that it is in") {
+		t.Error(err)
+	}
+}
+
+// Without a home directory nothing is looked for in the working directory in its place.
+func TestNoHome(t *testing.T) {
+	for _, dir := range implied("/w", func(string) string { return "" }) {
+		if !filepath.IsAbs(dir) {
+			t.Error(dir)
+		}
+	}
+}
+
+// Versions may be written as tags are called, in registries and in version arguments.
+func TestVersionsAsTags(t *testing.T) {
+	for text, want := range map[string]string{"v1.2.0": "1.2.0", ">= v1.2.0, < v2.0.0": ">= 1.2.0, < 2.0.0", "~>v1.2": "~>1.2", "1.0.0-v1": "1.0.0-v1"} {
+		if got := versionTag().ReplaceAllString(text, "$1$2"); got != want {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+	if err := versionFits("1.2.0", "v1.2.0"); err != nil {
+		t.Error(err)
+	}
+}
+
+// Attributes of a page's meta element stand in any order, and in any quotes.
+func TestMetaOfPage(t *testing.T) {
+	for page, want := range map[string]string{
+		`<META name="terraform-get" content="/a">`: "/a", `<meta content='/a?x=1&amp;y=2' name='terraform-get'/>`: "/a?x=1&y=2",
+		`<meta name=terraform-get content=/a >`: "/a", "<meta\n charset=x\n name=\"terraform-get\"\n content=\"/a\">": "/a",
+		`<meta name="description" content="/b"><meta name="terraform-get" content="/a">`: "/a", `<meta name="x" content="terraform-get">`: "", "": "",
+	} {
+		if got := metaGet([]byte(page)); got != want {
+			t.Errorf("%s: %q", page, got)
+		}
+	}
+}
+
+// Names of revisions are found as in a clone; a repository may use another hash function.
+func TestRevisionsAsInClone(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	git := gitIn(t)
+	for _, format := range []string{"sha1", "sha256"} {
+		repo := filepath.Join(t.TempDir(), "r")
+		git(t.TempDir(), "init", "-q", "-b", "main", "--object-format="+format, repo)
+		for _, text := range []string{"# one", "# two", "# three"} {
+			write(t, filepath.Join(repo, "main.tf"), text)
+			git(repo, "add", "-A")
+			git(repo, "commit", "-qm", text)
+			switch text {
+			case "# one":
+				git(repo, "tag", "main")
+				git(repo, "tag", "side")
+			case "# two":
+				git(repo, "update-ref", "refs/heads/side", "HEAD")
+			}
+		}
+		_, m := modules(t)
+		for query, want := range map[string]string{"?ref=main": "# three", "?ref=side": "# one", "?ref=origin/side": "# two", "?ref=origin/main&archive=false": "# three"} {
+			dir, _, _, err := m.Install(t.Context(), "k", "git::file://"+filepath.ToSlash(repo)+query, "")
+			if err != nil {
+				t.Errorf("%s %s: %v", format, query, err)
+			} else if got := holds(t, dir); got != want {
+				t.Errorf("%s %s: %s", format, query, got)
+			}
+		}
+	}
+}
+
+// Lock files that a killed git left are no obstacle, and an interrupt ends the wait for another process.
+func TestCopiesOfRepositories(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	git := gitIn(t)
+	repo := filepath.Join(t.TempDir(), "r")
+	git(t.TempDir(), "init", "-q", "-b", "main", repo)
+	write(t, filepath.Join(repo, "main.tf"), "# it")
+	git(repo, "add", "-A")
+	git(repo, "commit", "-qm", "x")
+	_, m := modules(t)
+	source := "git::file://" + filepath.ToSlash(repo) + "?depth=1"
+	if _, _, _, err := m.Install(t.Context(), "k", source, ""); err != nil {
+		t.Fatal(err)
+	}
+	copies := within(m.CacheDir, "*.git")
+	if len(copies) != 1 {
+		t.Fatalf("%q", copies)
+	}
+	write(t, filepath.Join(copies[0], "shallow.lock"), "")
+	again := func(ctx context.Context) error {
+		m.packages, m.copies, m.named = nil, nil, nil
+		_, _, _, err := m.Install(ctx, "k2", source, "")
+		return err
+	}
+	if err := again(t.Context()); err != nil {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	err := lockedIn(t.Context(), m.CacheDir, filepath.Base(copies[0])+".lock", func() error {
+		cancel()
+		return again(ctx)
+	})
+	if err == nil || !strings.Contains(err.Error(), "interrupted") {
+		t.Error(err)
+	}
 }

@@ -63,13 +63,10 @@ func (r *run) source() (upload, error) {
 		f.Close()
 		return upload{send: func(to *sender) error { return sendFile(to, path) }}, nil
 	}
-	return upload{directory: true, send: func(to *sender) error {
-		t := &tree{to: to}
-		if strings.HasSuffix(given, "/") || strings.HasSuffix(given, string(filepath.Separator)) {
-			return t.inside(path)
-		}
-		return t.dir(path)
-	}}, nil
+	if strings.HasSuffix(given, "/") || strings.HasSuffix(given, string(filepath.Separator)) {
+		return upload{kind: entries, send: func(to *sender) error { return (&tree{to: to}).inside(path) }}, nil
+	}
+	return upload{kind: directory, send: func(to *sender) error { return (&tree{to: to}).dir(path) }}, nil
 }
 
 // contentMode is the mode of a file made from a text: readable to all, as ever, but not where the

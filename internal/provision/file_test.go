@@ -100,6 +100,8 @@ func TestFile(t *testing.T) {
 		{"big file", map[string]any{"source": "big", "destination": "{}/f"}, []string{"644 f 1000000 bytes"}},
 		{"directory", map[string]any{"source": "tree", "destination": "{}"}, below("tree", tree)},
 		{"what is in a directory", map[string]any{"source": "tree/", "destination": "{}"}, tree},
+		{"directory to where there is none", map[string]any{"source": "tree", "destination": "{}/new"}, below("new", tree)},
+		{"what is in a directory to where there is none", map[string]any{"source": "tree/", "destination": "{}/new/x"}, append([]string{"755 new/"}, below("new/x", tree)...)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dst := t.TempDir()

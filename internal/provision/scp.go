@@ -28,13 +28,22 @@ type sender struct {
 	from *bufio.Reader
 }
 
-// upload is something to be sent: a file, or the entries of a directory.
+// upload is something to be sent.
 type upload struct {
-	path      string // where to, as the remote system reads it
-	directory bool   // path must be a directory, and what is sent goes into it
-	fresh     bool   // what is at path is removed before: a file that is there keeps its mode
-	send      func(*sender) error
+	path  string // where to, as the remote system reads it
+	kind  kind
+	fresh bool // what is at path is removed before: a file that is there keeps its mode
+	send  func(*sender) error
 }
+
+// kind is what is sent.
+type kind int
+
+const (
+	single    kind = iota // a file, to path or into the directory at path
+	directory             // a directory, which goes into the one at path, or is made there
+	entries               // the entries of a directory, which go into the one at path
+)
 
 // upload sends to the target.
 func (c *client) upload(ctx context.Context, u upload) error {
@@ -42,11 +51,10 @@ func (c *client) upload(ctx context.Context, u upload) error {
 	if err != nil {
 		return err
 	}
-	flags := "-t "
-	if u.directory {
-		flags = "-r -d -t "
+	line := "scp " + map[kind]string{single: "-t ", directory: "-r -t ", entries: "-r -d -t "}[u.kind] + word
+	if u.kind == entries && c.settings.platform == unix {
+		line = "mkdir -p " + word + " && " + line // each entry would become what is at path otherwise
 	}
-	line := "scp " + flags + word
 	if u.fresh && c.settings.platform == unix {
 		line = "rm -f " + word + " && " + line
 	}

@@ -93,7 +93,7 @@ func (r *Registry) ask(ctx context.Context, host string) (*services, error) {
 		return &services{base: base, by: by, chosen: true}, nil
 	}
 	var raw map[string]json.RawMessage
-	a, err := r.document(ctx, base, &raw)
+	a, err := r.document(download.OnBehalf(ctx, ascii, base.Host), base, &raw)
 	switch {
 	case download.IsStatus(err, http.StatusNotFound):
 		return &services{base: base}, nil

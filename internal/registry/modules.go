@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 
 	"github.com/apparentlymart/go-versions/versions"
 	"github.com/lethe-iac/lethe/internal/download"
@@ -36,7 +37,7 @@ func (r *Registry) Modules(ctx context.Context, m Module) ([]Version, error) {
 	}
 	var out []Version
 	for _, v := range doc.Modules[0].Versions {
-		if parsed, err := versions.ParseVersion(v.Version); err == nil {
+		if parsed, err := versions.ParseVersion(strings.TrimPrefix(v.Version, "v")); err == nil { // as tags are called
 			out = append(out, Version{Version: parsed})
 		}
 	}

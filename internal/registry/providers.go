@@ -83,7 +83,6 @@ func (r *Registry) Provider(ctx context.Context, p addr.Provider, v versions.Ver
 				Armor string `json:"ascii_armor"`
 			} `json:"gpg_public_keys"`
 		} `json:"signing_keys"`
-		Hashes []string
 	}
 	a, err := r.document(ctx, base.JoinPath(p.Namespace, p.Type, v.String(), "download", system, arch), &doc)
 	if err != nil {
@@ -124,7 +123,7 @@ func (r *Registry) Provider(ctx context.Context, p addr.Provider, v versions.Ver
 	if by[doc.Filename] != out.Sum || out.Sum == "" {
 		return nil, fmt.Errorf("the registry says that the checksum of %s is %q, and its own list of checksums says %q", doc.Filename, out.Sum, by[doc.Filename])
 	}
-	out.Hashes = hashes(by, "terraform-provider-"+p.Type+"_"+v.String()+"_", doc.Hashes)
+	out.Hashes = hashes(by, "terraform-provider-"+p.Type+"_"+v.String()+"_")
 	return out, nil
 }
 
@@ -176,17 +175,13 @@ func isHex(s string) bool {
 	return err == nil
 }
 
-// hashes are those of all packages of a version, for a lock file: of the list, and what the registry adds.
-func hashes(sums map[string]string, prefix string, more []string) []string {
+// hashes returns the hashes of all packages of a version, for a lock file. They are those of the signed list only: what
+// the registry says besides is not signed.
+func hashes(sums map[string]string, prefix string) []string {
 	var out []string
 	for name, sum := range sums {
 		if strings.HasPrefix(name, prefix) && strings.HasSuffix(name, ".zip") {
 			out = append(out, "zh:"+sum)
-		}
-	}
-	for _, h := range more {
-		if strings.HasPrefix(h, "h1:") {
-			out = append(out, h)
 		}
 	}
 	slices.Sort(out)

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"path/filepath"
@@ -89,6 +90,8 @@ func (p *Project) installedModule(path addr.Module, source string, call *config.
 		return "", source, "", false
 	}
 	p.Mask(source)
+	p.hide(call.SourceRange, source)
+	shown := fetch.Display(source)
 	key := strings.Join(path.Path(), ".")
 	if p.install != nil {
 		return p.installModule(path, key, source, wanted, call, bag)
@@ -96,9 +99,9 @@ func (p *Project) installedModule(path addr.Module, source string, call *config.
 	dir, from, version, err := p.Modules.Find(key, source, wanted)
 	switch {
 	case err != nil:
-		bag.Add(diag.Errorf("Module not installed", "The module %s comes from %q, and is not in %s as it should be: %s. Run \"lethe init\" to install it again.", path, source, p.Display(filepath.Join(p.Data, "modules")), err).At(call.SourceRange))
+		bag.Add(diag.Errorf("Module not installed", "The module %s comes from %q, and is not in %s as it should be: %s. Run \"lethe init\" to install it again.", path, shown, p.Display(filepath.Join(p.Data, "modules")), err).At(call.SourceRange))
 	case dir == "":
-		bag.Add(diag.Errorf("Module not installed", "The module %s comes from %q, and is not yet installed. Run \"lethe init\" to install all modules required by this configuration.", path, source).At(call.SourceRange))
+		bag.Add(diag.Errorf("Module not installed", "The module %s comes from %q, and is not yet installed. Run \"lethe init\" to install all modules required by this configuration.", path, shown).At(call.SourceRange))
 	default:
 		return dir, from, version, true
 	}
@@ -110,6 +113,21 @@ func (p *Project) Mask(source string) {
 	for _, text := range fetch.SecretsIn(source) {
 		p.Call.Secrets.MaskValue(cty.StringVal(text), secret.Origin{Addr: "the source of a module", Kind: secret.Setting})
 	}
+}
+
+// hide replaces what is secret in the source of a module in the text that messages quote. Short passwords are hidden as
+// well: here it is known what they are.
+func (p *Project) hide(at diag.Range, source string) {
+	text := bytes.Clone(p.Call.Sources.Get(at.Filename))
+	secrets := fetch.SecretsIn(source)
+	if len(secrets) == 0 || at.Start.Byte < 0 || at.End.Byte > len(text) || at.Start.Byte > at.End.Byte {
+		return
+	}
+	part := text[at.Start.Byte:at.End.Byte]
+	for _, s := range secrets {
+		copy(part, bytes.ReplaceAll(part, []byte(s), bytes.Repeat([]byte("*"), len(s)))) // all positions stay
+	}
+	p.Call.Sources.Set(at.Filename, text)
 }
 
 // installModule makes sure that a module is there, and is what was locked.

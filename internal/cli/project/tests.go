@@ -83,8 +83,20 @@ func (t Tests) Read() []*testfile.File {
 	return files
 }
 
-// LoadAll loads the modules of all test files, which are installed with the others.
-func (t Tests) LoadAll() bool { return t.Load(t.Read()) }
+// LoadAll loads the modules of all test files, which are installed with the others. A mistake in a test file is a warning
+// here: it must not keep anybody from applying, and validate and test report it as an error.
+func (t Tests) LoadAll() bool {
+	bag := t.p.Bag
+	t.p.Bag = &diag.Bag{}
+	files := t.Read()
+	found := t.p.Bag.List()
+	t.p.Bag = bag
+	for _, d := range found {
+		d.Severity = diag.Warning
+		bag.Add(d)
+	}
+	return t.Load(files)
+}
 
 // Load loads the modules of tests, for what concerns all modules: installing them and what they require.
 func (t Tests) Load(files []*testfile.File) bool {

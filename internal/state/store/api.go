@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -60,9 +59,6 @@ func Refused(err error, statuses ...int) bool {
 	return errors.As(err, &r) && slices.Contains(statuses, r.Status)
 }
 
-// mostAnswer is how large an answer may be, in bytes: it is read into memory.
-const mostAnswer = 1 << 30
-
 // Ask makes a request once. header and body may be nil. The error is an *UnansweredError for a connection that breaks and
 // for a status that leaves open whether the request was carried out, and a *RefusedError for one that is no success.
 func (a *API) Ask(ctx context.Context, method string, to *url.URL, header http.Header, body []byte) (*Answer, error) {
@@ -83,6 +79,7 @@ func (a *API) Ask(ctx context.Context, method string, to *url.URL, header http.H
 			return nil, err
 		}
 	}
+	req.Header.Set("Accept-Encoding", "gzip") // and not by net/http, which hides how much came
 	resp, err := a.Client.Do(req)
 	if err != nil {
 		if u := (*url.Error)(nil); errors.As(err, &u) && a.Signed {
@@ -91,12 +88,12 @@ func (a *API) Ask(ctx context.Context, method string, to *url.URL, header http.H
 		return nil, &UnansweredError{Err: err}
 	}
 	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer+1))
+	text, err := contents(resp)
 	switch {
+	case errors.Is(err, ErrTooLarge):
+		return nil, fmt.Errorf("%s %q: %w", method, a.name(to), err)
 	case err != nil:
 		return nil, &UnansweredError{Err: fmt.Errorf("%s %q: %w", method, a.name(to), err)}
-	case len(text) > mostAnswer:
-		return nil, fmt.Errorf("the answer to %s %s is larger than %d bytes", method, a.name(to), mostAnswer)
 	}
 	answer := Answer{resp.StatusCode, resp.Header, text, resp.Uncompressed, method + " " + a.name(to)}
 	if answer.Status/100 == 2 {

@@ -16,7 +16,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -121,7 +120,7 @@ func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Versi
 		return nil, "", answered(err)
 	}
 	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
+	data, err := store.ReadAll(resp.Body)
 	if err != nil {
 		return nil, "", &store.UnansweredError{Err: err}
 	}

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -84,11 +83,7 @@ func expand(value []byte) ([]byte, error) {
 	if !bytes.HasPrefix(value, []byte{0x1f, 0x8b}) {
 		return value, nil
 	}
-	z, err := gzip.NewReader(bytes.NewReader(value))
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(z)
+	return store.Unpack(bytes.NewReader(value))
 }
 
 // content is what the key of a state gets that follows the one of that index. What is too large is written elsewhere.

@@ -33,9 +33,11 @@ type pbkdf2Meta struct {
 const (
 	leastIterations = 200_000
 	leastPassphrase = 16
-	// mostIterations and mostLength keep a file that was made to be read from taking hours and gigabytes.
-	mostIterations = 100_000_000
-	mostLength     = 1 << 10
+	mostIterations  = 100_000_000
+	mostLength      = 1 << 10
+	// mostWork bounds the rounds that a file may ask for: half a minute's work. More are accepted only if the settings
+	// ask for as many.
+	mostWork = 20_000_000
 )
 
 var hashes = map[string]func() hash.Hash{"sha256": sha256.New, "sha512": sha512.New}
@@ -80,20 +82,41 @@ func (m *pbkdf2Meta) check() error {
 	return nil
 }
 
-func (p *pbkdf2Provider) derive(m pbkdf2Meta, chain []byte) ([]byte, error) {
+// work returns the number of rounds: the iterations for each block of the hash function.
+func (m *pbkdf2Meta) work() int {
+	size := hashes[m.Hash]().Size()
+	return m.Iterations * ((m.Length + size - 1) / size)
+}
+
+// derive derives a key. It returns early if the context ends; what is computed then goes on until the process ends.
+func (p *pbkdf2Provider) derive(ctx context.Context, m pbkdf2Meta, chain []byte) ([]byte, error) {
 	secret := p.passphrase
 	if chain != nil {
 		secret = string(chain)
 	}
-	return pbkdf2.Key(hashes[m.Hash], secret, m.Salt, m.Iterations, m.Length)
+	type result struct {
+		key []byte
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		key, err := pbkdf2.Key(hashes[m.Hash], secret, m.Salt, m.Iterations, m.Length)
+		done <- result{key, err}
+	}()
+	select {
+	case r := <-done:
+		return r.key, r.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 // Fresh implements Provider.
-func (p *pbkdf2Provider) Fresh(_ context.Context, chain []byte) (key, meta []byte, err error) {
+func (p *pbkdf2Provider) Fresh(ctx context.Context, chain []byte) (key, meta []byte, err error) {
 	m := p.want
 	m.Salt = make([]byte, p.salt)
 	_, _ = rand.Read(m.Salt) // never fails
-	if key, err = p.derive(m, chain); err != nil {
+	if key, err = p.derive(ctx, m, chain); err != nil {
 		return nil, nil, err
 	}
 	meta, err = json.Marshal(m)
@@ -101,7 +124,7 @@ func (p *pbkdf2Provider) Fresh(_ context.Context, chain []byte) (key, meta []byt
 }
 
 // Again implements Provider.
-func (p *pbkdf2Provider) Again(_ context.Context, meta, chain []byte) ([]byte, bool, error) {
+func (p *pbkdf2Provider) Again(ctx context.Context, meta, chain []byte) ([]byte, bool, error) {
 	var m pbkdf2Meta
 	if err := json.Unmarshal(meta, &m); err != nil {
 		return nil, false, errors.New("its metadata in the file is damaged")
@@ -109,7 +132,10 @@ func (p *pbkdf2Provider) Again(_ context.Context, meta, chain []byte) ([]byte, b
 	if err := m.check(); err != nil {
 		return nil, false, err
 	}
-	key, err := p.derive(m, chain)
+	if most := max(mostWork, p.want.work()); m.work() > most {
+		return nil, false, fmt.Errorf("the file asks for a key of %d bytes by %d iterations, %d rounds in all. More than %d are made only if the key provider's settings ask for as many", m.Length, m.Iterations, m.work(), most)
+	}
+	key, err := p.derive(ctx, m, chain)
 	current := m.Iterations == p.want.Iterations && m.Hash == p.want.Hash && m.Length == p.want.Length && len(m.Salt) == p.salt
 	return key, current, err
 }

@@ -137,7 +137,8 @@ func (r *reader) client(header http.Header) *http.Client {
 			return &store.RedirectError{Err: fmt.Errorf("a redirect of %s to %s: only 307 and 308 keep the method", first.Method, req.URL.Redacted())}
 		case first.URL.Scheme == "https" && req.URL.Scheme != "https":
 			return &store.RedirectError{Err: errors.New("a redirect from https to http")}
-		case req.URL.Host != first.URL.Host:
+		case req.URL.Host != first.URL.Host: // another port is another server
+			req.Header.Del("Authorization")
 			for name := range header { // net/http keeps back the credentials that it knows as such
 				req.Header.Del(name)
 			}

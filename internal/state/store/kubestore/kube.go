@@ -16,7 +16,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -138,11 +137,7 @@ func split(data []byte) (parts, error) {
 }
 
 func join(chunks [][]byte) ([]byte, error) {
-	z, err := gzip.NewReader(bytes.NewReader(bytes.Join(chunks, nil)))
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(z)
+	return store.Unpack(bytes.NewReader(bytes.Join(chunks, nil)))
 }
 
 // said finds in a refusal what the API says of it.

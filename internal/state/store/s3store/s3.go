@@ -18,7 +18,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
 	"path"
 	"slices"
 	"strings"
@@ -117,7 +116,7 @@ func (r *remote) get(ctx context.Context, key string) ([]byte, store.Version, er
 		return nil, "", cloudauth.AWSAnswered(err)
 	}
 	defer out.Body.Close()
-	data, err := io.ReadAll(out.Body)
+	data, err := store.ReadAll(out.Body)
 	if err != nil {
 		return nil, "", &store.UnansweredError{Err: err}
 	}
