@@ -203,7 +203,7 @@ func TestMistakes(t *testing.T) {
 func TestOverridesInJSON(t *testing.T) {
 	for _, text := range []string{
 		`{"provider_installation": {"dev_overrides": {"acme/a": "/a", "acme/b": "/b"}, "direct": {}}}`,
-		`{"provider_installation": [{"dev_overrides": [{"acme/a": "/a"}, {"acme/b": "/b"}]}, {"direct": [{}]}]}`,
+		`{"provider_installation": [{"dev_overrides": [{"acme/a": "/a"}, {"acme/b": "/b"}], "direct": [{}]}]}`,
 		`{"provider_installation": {"dev_overrides": [{"acme/a": "/a", "acme/b": "/b"}], "direct": {}}}`,
 	} {
 		var bag diag.Bag
