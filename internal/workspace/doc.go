@@ -87,6 +87,7 @@ type Request struct {
 	Settles   addr.Instance // what became of calls about it, the command says: they are not reported
 	Keeper    Keeper        // goes on with the journal should this process be lost; nil: none does
 	Part      Selecting     // of a state that the command shares, what it needs; nil: all of it
+	Interim   *Interim      // when the state is written while an apply is in progress; nil: never
 	Written   func()        // called after the state was written for the first time; may be nil
 }
 

@@ -23,7 +23,7 @@ func Lock(ctx context.Context, env *Env, req Request) (*State, bool) {
 		s.snapshot, s.version, ok = s.read(ctx)
 	}
 	if ok {
-		s.record = recorder{env: env, seal: sealing(req.Store), path: journalFile(env, req.Store, req.Name), name: req.Name, keeper: req.Keeper, silent: req.Looks && !req.Lock, refreshes: req.Refreshes}
+		s.record = recorder{env: env, seal: sealing(req.Store), path: journalFile(env, req.Store, req.Name), name: req.Name, lineage: state.NewLineage(), keeper: req.Keeper, silent: req.Looks && !req.Lock, refreshes: req.Refreshes}
 		s.record.copied, s.record.shared = s.copying(), s.shared != nil
 		ok = s.recover(ctx) && s.recoverLost(ctx)
 	}
@@ -112,12 +112,13 @@ func (s *State) Unlock() {
 // SaveApplied writes what an apply made: if it differs from what was read, and if there was no state
 // at all, so that there is one from then on. nil is as much as nothing.
 func (s *State) SaveApplied(next *state.Snapshot) bool {
+	s.stopInterims()
 	if s.version == "" && (next == nil || next.Lineage == "") {
 		e := (&state.Snapshot{}).Edit()
 		if next != nil {
 			e = next.Edit()
 		}
-		e.Head().Lineage = state.NewLineage()
+		e.Head().Lineage = s.record.lineage
 		next = e.Done()
 	}
 	return s.Save(next)
@@ -126,6 +127,12 @@ func (s *State) SaveApplied(next *state.Snapshot) bool {
 // Save writes a snapshot, with the next serial, if it differs from what was read, or would be encrypted otherwise. Of a
 // state that others work on, too, it writes what the command changed.
 func (s *State) Save(next *state.Snapshot) bool {
+	s.stopInterims()
+	if next != nil && next.Lineage == "" && s.snapshot.Lineage == "" && !state.Equal(s.snapshot, next) { // the journal has the same
+		e := next.Edit()
+		e.Head().Lineage = s.record.lineage
+		next = e.Done()
+	}
 	if s.shared == nil {
 		return s.save(next)
 	}

@@ -54,7 +54,7 @@ func (r *recorder) begin(base *state.Snapshot) error {
 
 // create makes a journal about a state, with what is noted of lost runs.
 func (r *recorder) create(base *state.Snapshot, keeper int, o journal.Options) (*journal.Writer, error) {
-	h := journal.About(base, state.NewLineage(), r.run(), r.env.Version)
+	h := journal.About(base, r.lineage, r.run(), r.env.Version)
 	h.Keeper = keeper
 	o.Seal, o.FS, o.Now, o.Carry, o.Over = r.seal, r.env.FS, r.env.Now, r.notes.Unsettled(base, r.refreshes), r.stands
 	w, err := journal.Create(r.path, h, o)
@@ -95,6 +95,9 @@ func (s *State) Record() (journal.Journal, bool) {
 		return nil, false
 	}
 	s.record.keep = true
+	if s.startInterims(); s.interims != nil {
+		return s.interims, true
+	}
 	return s.record.journal, true
 }
 
@@ -138,6 +141,7 @@ func (s *State) Over(op journal.Op) {
 // calls without an answer, leases that are open, or what an earlier run left. The next command
 // reports these. What is noted of lost runs is in a journal of its own otherwise.
 func (s *State) End() {
+	s.stopInterims()
 	r := &s.record
 	kept := r.left != nil || r.silent
 	if r.journal != nil {

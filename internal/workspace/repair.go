@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/store"
 )
 
@@ -81,7 +82,7 @@ func (r *Repairing) Do(ctx context.Context) bool {
 	if s.snapshot, s.version, ok = read(ctx, s.env, s.req, nil); !ok {
 		return false
 	}
-	s.record = recorder{env: s.env, seal: sealing(s.req.Store), path: journalFile(s.env, s.req.Store, s.req.Name), name: s.req.Name}
+	s.record = recorder{env: s.env, seal: sealing(s.req.Store), path: journalFile(s.env, s.req.Store, s.req.Name), name: s.req.Name, lineage: state.NewLineage()}
 	return s.recover(ctx)
 }
 

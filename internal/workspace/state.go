@@ -30,6 +30,7 @@ type State struct {
 	restored []addr.Object          // what those had changed, and was written
 	part     []string               // the resources that are known of the state; nil: all
 	stamps   map[string]store.Stamp // to be written with the state
+	interims *interims              // writes the state while an apply is in progress; nil: nothing does
 }
 
 // shared is what a command has of a state that others work on, too.
@@ -46,6 +47,7 @@ type recorder struct {
 	seal      journal.Sealing // what encrypts it; nil: nothing does
 	path      string          // of the journal
 	name      string          // of the workspace
+	lineage   string          // of the state, or what it gets if it has none
 	keeper    Keeper          // nil: there is none
 	copied    *copied         // where all of it goes as well; nil: nowhere
 	shared    bool            // others work on the state, too
@@ -110,13 +112,18 @@ func (s *State) Put(next *state.Snapshot) bool {
 	}
 	if err == nil {
 		s.snapshot, s.record.keep = next, false
-		if written := s.req.Written; written != nil {
-			s.req.Written = nil
-			written()
-		}
+		s.writtenOnce()
 		return true
 	}
 	return s.unsaved(err, next, data, recorded)
+}
+
+// writtenOnce calls Request.Written after the first write.
+func (s *State) writtenOnce() {
+	if written := s.req.Written; written != nil {
+		s.req.Written = nil
+		written()
+	}
 }
 
 // put hands bytes to the store, with the stamps.

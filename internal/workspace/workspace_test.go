@@ -112,6 +112,11 @@ func change(t *testing.T, s *State, a string) journal.Journal {
 
 // die leaves a journal and a lock as a killed process does: the system drops its lock.
 func die(t *testing.T, s *State) {
+	if i := s.interims; i != nil {
+		close(i.end)
+		<-i.over
+		s.interims = nil
+	}
 	if err := s.record.journal.Close(); err != nil {
 		t.Fatal(err)
 	}

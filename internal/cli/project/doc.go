@@ -85,6 +85,7 @@ type Project struct {
 	Replaces  bool          // the command replaces the state, also one that cannot be read
 
 	deadlines provider.Deadlines
+	interval  time.Duration // between two interim states
 
 	log      *logger      // nil: nothing is logged
 	tested   *config.Node // the root with the modules of tests beside those that it calls; nil before LoadTests

@@ -2,10 +2,13 @@ package project
 
 import (
 	"math"
+	"strconv"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/limits"
+	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
 // limitsVariable names the environment variable that changes limits of the language, and
@@ -43,7 +46,6 @@ var unhonoured = []struct{ name, unset, why string }{
 	{"TF_SKIP_PROVIDER_VERIFY", "", "installed providers are always held against the dependency lock file"},
 	{"OPENTOFU_STATEFILE_PROVIDER_ADDRESS_TRANSLATION", "1", "the registry hosts of Terraform and OpenTofu stand for one provider"},
 	{"TOFU_X_EXPERIMENTAL_RUNTIME", "", "there is one runtime"},
-	{"TF_STATE_PERSIST_INTERVAL", "", "each change is recorded at once, in a journal"},
 	{"TOFU_CPU_PROFILE", "", "no profile is written"},
 }
 
@@ -54,4 +56,21 @@ func warnUnhonoured(c *base.Call) {
 			c.Bag.Add(diag.Warningf("Environment variable without effect", "%s is set, and has no effect: %s.", v.name, v.why))
 		}
 	}
+}
+
+// intervalVariable is the environment variable that says how many seconds lie between two interim states.
+const intervalVariable = "TF_STATE_PERSIST_INTERVAL"
+
+// readInterval reads how often the state is written while an apply is in progress.
+func readInterval(c *base.Call) (time.Duration, bool) {
+	text := c.Getenv(intervalVariable)
+	if text == "" {
+		return workspace.DefaultInterim, true
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || n > math.MaxInt32 {
+		c.Bag.Add(diag.Errorf("Invalid "+intervalVariable, "The environment variable %s is %q, and must be a number of seconds. While an apply is in progress, the state is written to its backend at most that often; every 20 seconds if the variable is not set.", intervalVariable, text))
+		return 0, false
+	}
+	return time.Duration(n) * time.Second, true
 }

@@ -95,6 +95,9 @@ func (p *Project) configure() bool {
 		return false
 	}
 	var ok bool
+	if p.interval, ok = readInterval(c); !ok {
+		return false
+	}
 	if p.Limits, ok = ReadLimits(c); !ok {
 		return false
 	}

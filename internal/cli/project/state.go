@@ -91,7 +91,12 @@ func (p *Project) OpenStores(ctx context.Context) ([]store.Store, bool) {
 
 // LockRequest says how the flags want states to be locked.
 func (p *Project) LockRequest(operation string) workspace.Request {
+	interim := &workspace.Interim{Every: p.interval}
+	if begin := p.Call.Stops.Begin; begin != nil {
+		interim.At = begin.Done()
+	}
 	return workspace.Request{
+		Interim:   interim,
 		Operation: operation, Lock: p.Options.Lock, Timeout: p.Options.LockTimeout, Looks: operation == "OperationTypePlan", Unread: p.Replaces, Settles: p.Settles,
 		Shares:    operation == "OperationTypePlan" || operation == "OperationTypeApply",
 		Refreshes: operation == "OperationTypeApply" || operation == "OperationTypeRefresh",

@@ -32,14 +32,15 @@ const frameSize = 17
 type kind byte
 
 const (
-	headerRecord kind = 'H'
-	intentRecord kind = 'I'
-	resultRecord kind = 'R'
-	endRecord    kind = 'E'
-	leaseRecord  kind = 'L' // a lease is about to be opened
-	overRecord   kind = 'O' // it is closed, or was not opened
-	foundRecord  kind = 'F' // what a run that is one of several found where it makes its changes
-	keyRecord    kind = 'K' // what the payloads after it are encrypted under, sealed; the first record
+	headerRecord  kind = 'H'
+	intentRecord  kind = 'I'
+	resultRecord  kind = 'R'
+	endRecord     kind = 'E'
+	leaseRecord   kind = 'L' // a lease is about to be opened
+	overRecord    kind = 'O' // it is closed, or was not opened
+	foundRecord   kind = 'F' // what a run that is one of several found where it makes its changes
+	interimRecord kind = 'S' // an interim state is about to be written, or was
+	keyRecord     kind = 'K' // what the payloads after it are encrypted under, sealed; the first record
 )
 
 // castagnoli makes its table when it is used first, as most commands do not.
@@ -127,6 +128,13 @@ type resultJSON struct {
 
 type endJSON struct {
 	Next state.Digest `json:"next"`
+}
+
+// interimJSON describes an interim state.
+type interimJSON struct {
+	Next    state.Digest `json:"next"`              // of the state's bytes
+	Before  uint32       `json:"before"`            // the state has all changes of the records before this number
+	Written bool         `json:"written,omitempty"` // the store has confirmed the state
 }
 
 type leaseJSON struct {

@@ -71,18 +71,21 @@ func replayRest(data []byte, base *state.Snapshot, seal Sealing, already Already
 		p.settle()
 		return &p.Recovery, nil
 	}
-	if reason := p.mismatch(base); reason != "" {
-		switch {
-		case base == nil || base.Lineage != h.Lineage || p.found == nil && len(p.changes) > 0:
+	if before, ok := p.interim(base.Digest()); ok {
+		p.drop(before)
+	} else if reason := p.mismatch(base); reason != "" {
+		p.known = p.written
+		if base == nil || base.Lineage != h.Lineage || p.found == nil && p.unwritten() {
 			return nil, &MismatchError{h, reason, p.Leases}
-		case p.found != nil:
-			if already != nil {
-				if p.known, err = already(h); err != nil {
-					return nil, err
-				}
-			}
-			p.choose(base)
 		}
+		if p.found != nil && already != nil {
+			n, err := already(h)
+			if err != nil {
+				return nil, err
+			}
+			p.known = max(p.known, n)
+		}
+		p.choose(base)
 	}
 	p.apply(base)
 	p.settle()
@@ -92,19 +95,21 @@ func replayRest(data []byte, base *state.Snapshot, seal Sealing, already Already
 // replay is one run of Replay.
 type replay struct {
 	Recovery
-	intents []Unknown
-	settled []bool
-	open    map[Op]int            // intents by call
-	earlier map[addr.Object][]int // intents of earlier runs
-	changes []Change
-	numbers []uint32 // of the records that they are from
-	known   uint32   // others have taken in those before it
-	parser  state.ObjectParser
-	ends    []state.Digest
-	found   map[string]state.Digest // nil: the run was alone, and did not say
-	some    bool                    // of objects that are not in there it is not known how they were found
-	leases  []leaseJSON
-	closed  map[Op]bool
+	intents  []Unknown
+	settled  []bool
+	open     map[Op]int            // intents by call
+	earlier  map[addr.Object][]int // intents of earlier runs
+	changes  []Change
+	numbers  []uint32 // of the records that they are from
+	known    uint32   // others have taken in those before it
+	parser   state.ObjectParser
+	ends     []state.Digest
+	interims []interimJSON
+	written  uint32                  // an interim state that the store has confirmed has the changes of the records before this number
+	found    map[string]state.Digest // nil: the run was alone, and did not say
+	some     bool                    // of objects that are not in there it is not known how they were found
+	leases   []leaseJSON
+	closed   map[Op]bool
 }
 
 // count finds the records that are missing from the sequence.
@@ -131,6 +136,12 @@ func (p *replay) read(list []record) error {
 			}
 		case endRecord:
 			err = p.end(r.payload)
+		case interimRecord:
+			var j interimJSON
+			if j, err = decode[interimJSON](r.payload); j.Written {
+				p.written = max(p.written, j.Before)
+			}
+			p.interims = append(p.interims, j)
 		case foundRecord:
 			var j foundJSON
 			j, err = decode[foundJSON](r.payload)
@@ -197,6 +208,32 @@ func (p *replay) end(payload []byte) error {
 		p.ends = append(p.ends, j.Next)
 	}
 	return err
+}
+
+// interim finds the interim state with a digest. It returns the number of the first record whose changes that state lacks.
+func (p *replay) interim(d state.Digest) (before uint32, ok bool) {
+	for _, j := range p.interims {
+		if j.Next == d {
+			before, ok = j.Before, true
+		}
+	}
+	return before, ok
+}
+
+// drop removes the changes that an interim state has already.
+func (p *replay) drop(before uint32) {
+	n := 0
+	for n < len(p.numbers) && p.numbers[n] < before {
+		n++
+	}
+	p.changes, p.numbers, p.Objects = p.changes[n:], p.numbers[n:], nil
+	p.list()
+}
+
+// unwritten reports whether the run changed something that no interim state has, as far as is known.
+func (p *replay) unwritten() bool {
+	n := len(p.numbers)
+	return n > 0 && p.numbers[n-1] >= p.written
 }
 
 func (p *replay) lease(payload []byte) error {

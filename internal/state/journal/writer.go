@@ -26,12 +26,12 @@ type Writer struct {
 	run  string // names it
 	now  func() time.Time
 	file disk.File
-	key  cipher.AEAD                    // what records are encrypted under; nil: they are not
-	ops  atomic.Uint64                  // calls announced
-	done func(Op)                       // see Options.Recorded
-	copy func([]byte, bool)             // see Options.Copy
-	base func(addr.Object) *state.Entry // see Options.Base
-	lazy time.Duration                  // how long results may wait for a record that a caller waits for
+	key  cipher.AEAD                                    // what records are encrypted under; nil: they are not
+	ops  atomic.Uint64                                  // calls announced
+	done func(Op)                                       // see Options.Recorded
+	copy func([]byte, bool)                             // see Options.Copy
+	base atomic.Pointer[func(addr.Object) *state.Entry] // see Options.Base
+	lazy time.Duration                                  // how long results may wait for a record that a caller waits for
 
 	mu     sync.Mutex
 	number uint32               // of the next record
@@ -157,8 +157,11 @@ func (w *Writer) begun(path string, key []byte, o Options) {
 
 func newWriter(run string, o Options) *Writer {
 	w := &Writer{
-		lazy: 2 * time.Millisecond, fs: o.FS, run: run, now: o.Now, done: o.Recorded, copy: o.Copy, base: o.Base, said: map[addr.Object]bool{},
+		lazy: 2 * time.Millisecond, fs: o.FS, run: run, now: o.Now, done: o.Recorded, copy: o.Copy, said: map[addr.Object]bool{},
 		urgent: make(chan struct{}, 1), work: make(chan struct{}, 1), idle: make(chan struct{}, 1), over: make(chan struct{}),
+	}
+	if o.Base != nil {
+		w.base.Store(&o.Base)
 	}
 	if w.fs == nil {
 		w.fs = disk.OS
@@ -236,9 +239,30 @@ func (w *Writer) End(next state.Digest) error {
 	return w.durable(endRecord, encode(endJSON{next}))
 }
 
+// Next returns the number of the next record.
+func (w *Writer) Next() uint32 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.number
+}
+
+// Interim records, durably, that a state is about to be written that has the changes of all records before a number. The
+// journal goes on after that state.
+func (w *Writer) Interim(next state.Digest, before uint32) error {
+	return w.durable(interimRecord, encode(interimJSON{Next: next, Before: before}))
+}
+
+// InterimWritten records that the store has confirmed the state. base finds objects in it: from now on the journal says of
+// each object how it was before its first change, because another run may go on from that state. It does not wait.
+func (w *Writer) InterimWritten(next state.Digest, before uint32, base func(addr.Object) *state.Entry) {
+	w.add(interimRecord, 0, encode(interimJSON{next, before, true}), func(error) {})
+	w.base.Store(&base)
+}
+
 // sayFound records of objects that are about to be changed how they were found, each once.
 func (w *Writer) sayFound(changed ...Change) {
-	if w.base == nil {
+	base := w.base.Load()
+	if base == nil {
 		return
 	}
 	found := map[string]state.Digest{}
@@ -246,7 +270,7 @@ func (w *Writer) sayFound(changed ...Change) {
 	for _, c := range changed {
 		if !w.said[c.Object] {
 			w.said[c.Object] = true
-			found[c.Object.String()] = entryDigest(c.Object, w.base(c.Object))
+			found[c.Object.String()] = entryDigest(c.Object, (*base)(c.Object))
 		}
 	}
 	w.mu.Unlock()
