@@ -123,7 +123,7 @@ func (b *bench) opens() bool {
 	return ok
 }
 
-const initNeeded = `Backend initialization required: please run "lethe init"`
+const initNeeded = `Backend initialization required, please run "lethe init"`
 
 // TestRememberedByUse: without init, the first writing remembers the place, and a later change of the
 // block is noticed, with both places.
@@ -270,6 +270,7 @@ func TestRememberedByPeer(t *testing.T) {
 // TestNotStorable: what is to be encrypted, or kept by a service, is not written otherwise.
 func TestNotStorable(t *testing.T) {
 	b := newBench(t)
+	b.WithoutInit = true
 	for text, title := range map[string]string{
 		`backend "nowhere" {}`: "Unsupported backend type", `backend "cloud" {}`: "Unsupported backend type", "cloud {\n organization = \"o\"\n }": "Invalid backend configuration", "encryption {\n state {}\n }": badEncryption,
 	} {

@@ -14,8 +14,8 @@
 // changed since. Init is for the command of that name: it settles which store is used from now on,
 // moves what the former one has if that is wanted, and writes it down.
 //
-// Without a remembered backend the block alone counts: for settings that need nothing else, init is
-// not required (settle.go). Files, from the top down: init.go; open.go; settle.go; memory.go; stores.go, which opens a store as the
+// A block that init has not seen is refused (LE1209), except backend "local", whose place the block alone names
+// (settle.go), and except where the user permits it (Directory.WithoutInit, ADR 44). Files, from the top down: init.go; open.go; settle.go; memory.go; stores.go, which opens a store as the
 // configuration encrypts it; encryption.go; settings.go.
 //
 // A kind of store is a store.Driver: a name, a schema for its settings, and a function that opens
@@ -56,8 +56,9 @@ type Directory struct {
 	Root func() *config.Module
 	// Static evaluates what may stand in a backend block.
 	Static func(root *config.Module) *frame.StaticFrame
-	// Planned says that the root module is that of a saved plan. Present is then that of the directory, nil where there is none.
-	Planned bool
+	// Planned is the backend of a saved plan, whose root module Root then returns; nil without one. Present is the root module
+	// of the directory, nil if there is none.
+	Planned *Planned
 	Present func() *config.Module
 	// Hosts know what hosts offer, and who asks them.
 	Hosts store.Hosts
@@ -70,10 +71,15 @@ type Directory struct {
 	// Secret is called with what is secret in the settings of a store or of an encryption, and where it stands. It
 	// may be nil.
 	Secret func(text, where string)
+	// WithoutInit permits the use of a backend that init has not set up. Using is then called with a sentence that names the
+	// backend and the place of the state.
+	WithoutInit bool
+	Using       func(text string)
 	// Display is a path as messages show it.
 	Display func(path string) string
 
 	encrypting encrypting
+	lacking    []string // see Lacking
 }
 
 // Files are the files that the flags of a command name instead of those of the workspace, "" for none.
@@ -87,6 +93,8 @@ type Opened struct {
 	// Written remembers where the state was written, if nothing does yet: it is called after the first
 	// writing. nil where there is nothing to do.
 	Written func()
+
+	settings settings
 }
 
 // InitRequest is what init is asked to do about the backend.

@@ -57,7 +57,12 @@ func (d *Directory) Init(ctx context.Context, req InitRequest) (configured strin
 	if moves && !m.migrate(ctx, before != nil) {
 		return "", false
 	}
-	if before == nil && !d.try(ctx, next, req) || !d.remember(declared, next, d.Env.Bag) || before != nil && !d.try(ctx, next, req) {
+	first := before == nil
+	if !first && !d.remember(declared, next, d.Env.Bag) {
+		return "", false
+	}
+	names, ok := d.try(ctx, next)
+	if !ok || first && !d.remember(declared, next, d.Env.Bag) || !d.reselect(names, req) {
 		return "", false // what is used for the first time, and does not work, is not remembered
 	}
 	if !m.putAside() {
@@ -94,11 +99,11 @@ func (d *Directory) asked(ctx context.Context, s settings, req InitRequest) sett
 	}
 }
 
-// try opens the store once, so that wrong settings are found now.
-func (d *Directory) try(ctx context.Context, s settings, req InitRequest) bool {
+// try opens the store once, so that wrong settings are found now. It returns the workspaces that the store has.
+func (d *Directory) try(ctx context.Context, s settings) (workspaces []string, ok bool) {
 	st, ok := d.open(ctx, s)
 	if !ok {
-		return false
+		return nil, false
 	}
 	names, err := st.List(ctx)
 	if named, ok := store.As[store.Namer](st); ok && err == nil {
@@ -106,9 +111,9 @@ func (d *Directory) try(ctx context.Context, s settings, req InitRequest) bool {
 	}
 	if err != nil {
 		d.Env.Bag.Add(d.unusable(s, err))
-		return false
+		return nil, false
 	}
-	return d.reselect(names, req)
+	return names, true
 }
 
 // unusable is why a store that was opened does not do what it is asked for.

@@ -55,7 +55,7 @@ func (d *Directory) settingsOf(b *initialized) (settings, bool) {
 	if !ok {
 		return settings{}, false
 	}
-	v, err := ctyjson.Unmarshal(b.Config, driver.Schema.Type())
+	v, err := decodeSettings(b.Config, driver.Schema.Type())
 	if err != nil {
 		d.Env.Bag.Add(diag.Errorf("Failed to read the remembered backend", "The settings that init has kept are not those of a backend %q: %s.\n\nRun: lethe init -reconfigure", b.Type, err))
 		return settings{}, false

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state/store"
 )
 
@@ -18,7 +20,7 @@ func (o *Opened) Place(workspace string) string {
 
 // Open opens the store in use, with what flags say about files.
 func (d *Directory) Open(ctx context.Context, f Files) (*Opened, bool) {
-	current, known, ok := d.current()
+	current, known, ok := d.inUse(ctx)
 	if !ok {
 		return nil, false
 	}
@@ -26,15 +28,16 @@ func (d *Directory) Open(ctx context.Context, f Files) (*Opened, bool) {
 	if !ok {
 		return nil, false
 	}
-	o := &Opened{Store: st, Type: current.driver.Name}
+	o := &Opened{Store: st, Type: current.driver.Name, settings: current}
 	if named, ok := store.As[store.Namer](st); ok && !known && named.Only() != "" {
 		d.uninitialized(fmt.Sprintf("Initial configuration of the requested backend %q", current.driver.Name), fmt.Sprintf("The workspace is %q there, and init makes it the selected one here.", named.Only()))
 		return nil, false
 	}
-	if d.Planned && f.In == "" && (!known || d.block() == nil) && !d.stayed(ctx, current, st, d.Env.Selected()) {
+	if d.Planned != nil && f.In == "" && d.forgotten() && !d.stayed(ctx, current, st, d.Env.Selected()) {
 		return nil, false
 	}
 	if !known && f.In == "" {
+		d.using(current, st)
 		if !d.settled(ctx, current, st) {
 			return nil, false
 		}
@@ -48,6 +51,18 @@ func (d *Directory) Open(ctx context.Context, f Files) (*Opened, bool) {
 		}
 	}
 	return o, true
+}
+
+// using tells the user which backend is used although init has not set it up.
+func (d *Directory) using(s settings, st store.Store) {
+	if s.driver.Name == store.LocalDriver.Name || d.Using == nil {
+		return
+	}
+	place := ""
+	if p, ok := store.As[store.Placed](st); ok {
+		place = ": " + p.Place(d.Env.Selected())
+	}
+	d.Using(fmt.Sprintf("The backend %q is used without init%s", s.driver.Name, place))
 }
 
 // OpenFile opens a state file that belongs to no workspace here. What goes there is as encrypted as the states of the directory.
@@ -70,6 +85,21 @@ func (d *Directory) OpenDeclared(ctx context.Context) (store.Store, bool) {
 	return d.open(ctx, s)
 }
 
+// inUse are the settings that commands work with, and whether init, or a plan, has settled them.
+func (d *Directory) inUse(ctx context.Context) (s settings, known, ok bool) {
+	if d.Planned != nil {
+		s, ok = d.ofPlan(ctx)
+		return s, true, ok
+	}
+	return d.current()
+}
+
+// forgotten reports whether nothing is remembered of a backend.
+func (d *Directory) forgotten() bool {
+	_, ok := d.rememberedQuietly()
+	return !ok
+}
+
 // current are the settings that commands work with: what init remembered, as long as the block is
 // still the one that it saw. known is false for a block that nothing remembers.
 func (d *Directory) current() (current settings, known, ok bool) {
@@ -80,7 +110,7 @@ func (d *Directory) current() (current settings, known, ok bool) {
 	was, ok := d.remembered()
 	block := d.block()
 	if !ok || was == nil {
-		return declared, block == nil, ok
+		return declared, block == nil, ok && d.mayBegin(block)
 	}
 	current, ok = d.settingsOf(was)
 	if !ok {
@@ -88,15 +118,37 @@ func (d *Directory) current() (current settings, known, ok bool) {
 	}
 	current = current.with(declared)
 	reason := d.changed(was, declared, current)
-	switch {
-	case reason == "":
+	if reason == "" {
 		return current, true, true
-	case d.Planned:
-		d.overtaken(d.moved(declared, current))
-	default:
-		d.uninitialized(reason, d.moved(current, declared))
 	}
+	d.uninitialized(reason, d.moved(current, declared))
 	return settings{}, false, false
+}
+
+// WithoutInitVariable is the environment variable that permits the use of a backend that init has not set up.
+const WithoutInitVariable = "LETHE_BACKEND_WITHOUT_INIT"
+
+// mayBegin reports whether a backend may be used that init has not set up. The block alone names the place of backend
+// "local". Of another backend it may be half of the settings only: the rest is given to init.
+func (d *Directory) mayBegin(block *config.Backend) bool {
+	if block == nil || block.Type == store.LocalDriver.Name || d.WithoutInit {
+		return true
+	}
+	d.notSetUp(block.Type)
+	return false
+}
+
+// Ready reports whether init has set up the backend, as far as that is known without evaluating the block. Commands ask
+// before they install or start anything.
+func (d *Directory) Ready() bool {
+	block := d.block()
+	was, ok := d.remembered()
+	return ok && (was != nil || d.mayBegin(block))
+}
+
+// notSetUp refuses to use a backend that init has not set up.
+func (d *Directory) notSetUp(kind string) {
+	d.Env.Bag.Add(diag.Errorf(initRequired, "Reason: Initial configuration of the requested backend %q\n\nThe \"backend\" says where the states of this directory are kept, and \"lethe init\" sets it up: it takes what the block does not have from -backend-config, opens the backend once, and remembers it in this directory. Without that, the state might be looked for in another place, where nothing is found, and everything would be created again.\n\nRun \"lethe init\", with the options that this configuration needs. To use backends without it, as far as their blocks say everything, set the environment variable %s to true, or backend_without_init = true in the CLI configuration.\n\nNo changes to your existing configuration or state have been made.", kind, WithoutInitVariable))
 }
 
 // changed is why init has to settle what becomes of a backend that it remembers; "" where the block is the one that it saw.

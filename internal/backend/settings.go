@@ -134,7 +134,7 @@ func (s settings) kept() cty.Value {
 
 // with are settings that were written down, with what is ephemeral in those that are declared.
 func (s settings) with(declared settings) settings {
-	if s.driver.Name != declared.driver.Name || len(declared.ephemeral) == 0 {
+	if s.driver.Name == "" || s.driver.Name != declared.driver.Name || len(declared.ephemeral) == 0 {
 		return s
 	}
 	attrs := s.config.AsValueMap()

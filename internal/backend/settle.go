@@ -24,6 +24,10 @@ func (d *Directory) settled(ctx context.Context, current settings, st store.Stor
 		d.adopt(current, false)
 		return true
 	}
+	if d.block() != nil && current.same(implied()) { // the block names no place: -backend-config may have named one
+		d.notSetUp(current.driver.Name)
+		return false
+	}
 	old, ok := d.open(ctx, implied())
 	if !ok || sameFiles(old, st) {
 		return ok
@@ -48,11 +52,7 @@ func (d *Directory) settled(ctx context.Context, current settings, st store.Stor
 		from = left[0]
 	}
 	places := fmt.Sprintf("There is no state in %s, where it is to be kept, and there is one in %s, where this directory kept it before: all that it has would be created again.", d.place(current, st, name), d.place(implied(), old, from))
-	if d.Planned {
-		d.overtaken(places)
-	} else {
-		d.uninitialized(fmt.Sprintf("Initial configuration of the requested backend %q", current.driver.Name), places)
-	}
+	d.uninitialized(fmt.Sprintf("Initial configuration of the requested backend %q", current.driver.Name), places)
 	return false
 }
 
@@ -190,7 +190,10 @@ func (d *Directory) overtaken(places string) {
 	d.Env.Bag.Add(diag.Errorf("Backend configuration changed", "%s\n\nThe plan is for the former place. Make a new plan. Only if the state in the former place is the one in use: put the backend block back as it was when the plan was made, run \"lethe init -reconfigure\", and apply the plan then.", places))
 }
 
+// initRequired is the title of errors about a backend that init has to set up.
+const initRequired = "Backend initialization required, please run \"lethe init\""
+
 func (d *Directory) uninitialized(reason, places string) {
-	d.Env.Bag.Add(diag.Errorf("Backend initialization required: please run \"lethe init\"",
+	d.Env.Bag.Add(diag.Errorf(initRequired,
 		"Reason: %s\n\n%s\n\nTo move the state, run: lethe init -migrate-state\nTo use the backend as it is configured now, and leave the state where it is, run: lethe init -reconfigure\n\nNo changes to your existing configuration or state have been made.", reason, places))
 }

@@ -11,6 +11,7 @@
 package plan
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -214,8 +215,9 @@ type Plan struct {
 	Changed bool
 
 	Workspace string
-	Backend   string // type of the store the state came from, for who looks into a saved plan
-	Place     string // a digest of what names its place there; "" where that is not known
+	Backend   string          // type of the store the state came from, for who looks into a saved plan
+	Settings  json.RawMessage // of that store; package backend knows the form
+	Place     string          // a digest of what names its place there; "" where that is not known
 	Timestamp time.Time
 	Errored   bool
 	Complete  bool

@@ -14,6 +14,7 @@ package project
 
 import (
 	"context"
+	"encoding/json"
 	"net/url"
 	"time"
 
@@ -78,14 +79,17 @@ type Project struct {
 	Tree      *config.Tree     // nil before Load
 	Program   *program.Program // nil before Compile
 	Vars      *Variables
-	Applying  bool          // the command changes things
-	Backend   string        // the type of the store whose state is locked
-	Place     string        // where that is, as saved plans say it
-	Settles   addr.Instance // of what the command says what became of calls
-	Replaces  bool          // the command replaces the state, also one that cannot be read
+	Applying  bool   // the command changes things
+	Backend   string // the type of the store whose state is locked
+	Place     string // where that is, as saved plans say it
+	// BackendSettings are the settings of that store, as saved plans hold them.
+	BackendSettings json.RawMessage
+	Settles         addr.Instance // of what the command says what became of calls
+	Replaces        bool          // the command replaces the state, also one that cannot be read
 
 	deadlines provider.Deadlines
 	interval  time.Duration // between two interim states
+	unasked   bool          // a backend may be used that init has not set up
 
 	log      *logger      // nil: nothing is logged
 	tested   *config.Node // the root with the modules of tests beside those that it calls; nil before LoadTests

@@ -5,7 +5,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/lethe-iac/lethe/internal/backend"
 	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cliconfig"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/lethe-iac/lethe/internal/workspace"
@@ -73,4 +75,17 @@ func readInterval(c *base.Call) (time.Duration, bool) {
 		return 0, false
 	}
 	return time.Duration(n) * time.Second, true
+}
+
+// withoutInit reports whether a backend may be used that init has not set up.
+func withoutInit(c *base.Call, s *cliconfig.Settings) (may, ok bool) {
+	text := c.Getenv(backend.WithoutInitVariable)
+	if text == "" {
+		return s.WithoutInit, true
+	}
+	may, err := strconv.ParseBool(text)
+	if err != nil {
+		c.Bag.Add(diag.Errorf("Invalid "+backend.WithoutInitVariable, "The environment variable %s is %q, and must be true or false.", backend.WithoutInitVariable, text))
+	}
+	return may, err == nil
 }

@@ -104,6 +104,9 @@ func (p *Project) configure() bool {
 	if p.Settings, ok = cliConfig(c, p.Limits); !ok {
 		return false
 	}
+	if p.unasked, ok = withoutInit(c, p.Settings); !ok {
+		return false
+	}
 	config.ShowEncryption(c.Getenv(config.EncryptionVariable), c.Sources)
 	p.Lock, ok = fetch.ReadLockfile(p.Dir, p.Limits, c.Sources, &c.Bag)
 	return ok

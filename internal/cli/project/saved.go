@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path"
@@ -91,7 +92,13 @@ func (p *Project) LoadSaved(ctx context.Context, saved *file.Contents) bool {
 	}
 	o := p.LoadOptions()
 	o.Files = files
-	p.States().Planned = true
+	var planned backend.Planned
+	if err := json.Unmarshal(saved.Plan.Settings, &planned); err != nil {
+		p.Bag.Add(diag.Errorf("Invalid plan file", "The plan does not say which backend it was made with: %s.", err))
+		return false
+	}
+	planned.Lineage, planned.Place = saved.Plan.Previous.Lineage, saved.Plan.Place
+	p.States().Planned = &planned
 	p.States().Present = sync.OnceValue(func() *config.Module {
 		now, _ := config.Load(p.Dir, p.LoadOptions(), nil, &diag.Bag{})
 		if now == nil || len(now.Files) == 0 {
@@ -145,13 +152,18 @@ func (p *Project) unsecret() {
 // Lacking adds to what went wrong with the state that a saved plan has no secrets of a backend.
 func (p *Project) Lacking() {
 	list := p.Bag.List()
+	for _, name := range p.States().Lacking() {
+		if !slices.Contains(p.lacking, name) {
+			p.lacking = append(p.lacking, name)
+		}
+	}
 	if len(p.lacking) == 0 {
 		return
 	}
 	p.Bag.Clear()
 	for _, d := range list {
 		if d.Severity == diag.Error {
-			d.Detail += fmt.Sprintf("\n\nA saved plan holds no secret that stands in the block of the backend, and the configuration here does not have that block. What may be missing: %s. Apply the plan where the configuration is that it was made from, or set the environment variable that the backend reads for it.", strings.Join(p.lacking, ", "))
+			d.Detail += fmt.Sprintf("\n\nA saved plan holds no secret of the backend's settings, and this directory does not have those that the plan was made with. What may be missing: %s. Apply the plan where the configuration is that it was made from and \"lethe init\" was run, or set the environment variable that the backend reads for it.", strings.Join(p.lacking, ", "))
 		}
 		p.Bag.Add(d)
 	}

@@ -3,6 +3,7 @@ package project
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/backend"
@@ -22,6 +23,7 @@ func (p *Project) newStates() *backend.Directory {
 	return &backend.Directory{
 		Env: Workspaces(p.Call), Limits: p.Limits, Sources: p.Call.Sources, Root: p.root, Display: p.Display, Agent: agent(p.Call), Hosts: p.hosts,
 		Tell: func(text string) { p.UI.Line(text) }, Stop: p.Call.Stops.Abandon,
+		WithoutInit: p.unasked, Using: func(text string) { fmt.Fprintln(p.Call.Stderr, p.Call.Secrets.Scrub(text)) },
 		Secret: func(text, where string) {
 			p.Call.Secrets.Add(text, secret.Origin{Addr: where, Kind: secret.Setting})
 		},
@@ -61,6 +63,9 @@ func (p *Project) root() *config.Module {
 func (p *Project) rootOnly(root *config.Module) {
 	p.Tree = &config.Tree{Root: &config.Node{Module: root}, Sources: p.Call.Sources}
 }
+
+// BackendReady reports whether init has set up the backend of the configuration that was loaded.
+func (p *Project) BackendReady() bool { return p.unsure != nil || p.Tree == nil || p.States().Ready() }
 
 // OpenStore opens the store in use, with what flags say about files.
 func (p *Project) OpenStore(ctx context.Context) (*backend.Opened, bool) {
@@ -130,7 +135,7 @@ func (p *Project) LockPart(ctx context.Context, name, operation string, part wor
 	ws, ok := workspace.Lock(ctx, env, req)
 	if ok {
 		p.Call.AtEnd(ws.Unlock)
-		p.Backend, p.Place, p.Engine.Leases = st.Type, st.Place(name), ws
+		p.Backend, p.Place, p.BackendSettings, p.Engine.Leases = st.Type, st.Place(name), st.ForPlan(), ws
 	}
 	return ws, ok
 }

@@ -54,6 +54,9 @@ func ready(ctx context.Context, p *project.Project, empty string, applying bool,
 	if empty != "" && !p.RequireFiles(empty) {
 		return false
 	}
+	if !p.BackendReady() {
+		return false
+	}
 	p.AskProviders()
 	given := p.Vars.Collect()
 	if loaded && given && p.Vars.AskAll() && p.Compile(ctx, check) {

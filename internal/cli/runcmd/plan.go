@@ -117,7 +117,7 @@ func (o *operation) showPlan(out *plan.Plan, how view.PlanOptions) {
 
 // savePlan writes the plan file.
 func (o *operation) savePlan(ctx context.Context, r *engine.Result) bool {
-	r.Plan.Ephemeral, r.Plan.Place = ephemeralGiven(o.p), o.p.Place
+	r.Plan.Ephemeral, r.Plan.Place, r.Plan.Settings = ephemeralGiven(o.p), o.p.Place, o.p.BackendSettings
 	e, ok := o.p.States().Encryption()
 	if !ok {
 		return false

@@ -102,7 +102,7 @@ func full(t testing.TB) *Contents {
 			Readings:   []plan.Reading{{Object: a, Entry: &state.Entry{Attrs: []byte(`{"a":1}`), Provider: west}}},
 			NoBefore:   []addr.ProviderInstance{west},
 			Part:       []string{"data.x.y", "time_static.a"}, Changed: true,
-			Workspace: "default", Backend: "local", Place: "p",
+			Workspace: "default", Backend: "local", Settings: []byte(`{"type":"local","config":{}}`), Place: "p",
 			Timestamp: time.Date(2026, 3, 4, 5, 6, 7, 8, time.UTC), Errored: true, Complete: true, SpareDeposed: true,
 		},
 		Config: []ConfigModule{
