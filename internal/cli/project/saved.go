@@ -15,6 +15,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/backend"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/fetch"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -79,6 +80,39 @@ func (p *Project) openState(ctx context.Context, data []byte, bag *diag.Bag) (*s
 		}
 	}
 	return state.Read(data, bag)
+}
+
+// SameProviders refuses a saved plan if the lock file selects other providers than when the plan was made: another version
+// may plan otherwise, and may not understand what this plan has. Checksums may have been added or removed.
+func (p *Project) SameProviders(saved *file.Contents) bool {
+	var planned []config.Lock
+	if len(saved.Lock) > 0 {
+		var ok bool
+		if planned, ok = config.ParseLocks(saved.Lock, fetch.LockName, p.Limits, p.Bag); !ok {
+			return false
+		}
+	}
+	text := ""
+	for _, was := range planned {
+		twin, _ := was.Provider.Counterpart()
+		_, attached := p.reattach[was.Provider.Canon()]
+		if attached || p.Settings.Overrides[was.Provider]+p.Settings.Overrides[twin] != "" { // no version counts for these
+			continue
+		}
+		now, ok := p.Lock.Get(was.Provider)
+		switch {
+		case !ok:
+			text += fmt.Sprintf("\n  - provider %s: the plan was made with version %s, and the lock file does not have it", was.Provider, was.Version)
+		case now.Version != was.Version:
+			text += fmt.Sprintf("\n  - provider %s: the plan was made with version %s, and the lock file has %s", was.Provider, was.Version, now.Version)
+		case len(was.Hashes) > 0 && len(now.Hashes) > 0 && !slices.ContainsFunc(now.Hashes, func(h string) bool { return slices.Contains(was.Hashes, h) }):
+			text += fmt.Sprintf("\n  - provider %s: the lock file has other checksums for version %s than when the plan was made", was.Provider, was.Version)
+		}
+	}
+	if text != "" {
+		p.Bag.Add(diag.Errorf("Inconsistent dependency lock file", "The given plan file was created with a different set of external dependency selections than the current configuration:%s\n\nA saved plan can be applied only to the same configuration it was created from. Create a new plan from the updated configuration.", text))
+	}
+	return text == ""
 }
 
 // LoadSaved takes configuration and variables from a saved plan. Its files lie where they were when

@@ -34,6 +34,9 @@ func applySaved(ctx context.Context, c *base.Call, f *applyFlags, name string) i
 	if !p.Trust(saved, f.foreign) {
 		return c.UI.Fail()
 	}
+	if !p.SameProviders(saved) {
+		return c.UI.Fail()
+	}
 	p.Applying = true
 	p.AskProviders()
 	if !p.LoadSaved(ctx, saved) || !ephemeralAgain(p, saved.Plan.Ephemeral) {
