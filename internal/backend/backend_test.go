@@ -124,6 +124,7 @@ func (b *bench) opens() bool {
 }
 
 const initNeeded = `Backend initialization required, please run "lethe init"`
+const initAgainNeeded = `Backend initialization required: please run "lethe init"`
 
 // TestRememberedByUse: without init, the first writing remembers the place, and a later change of the
 // block is noticed, with both places.
@@ -141,14 +142,14 @@ func TestRememberedByUse(t *testing.T) {
 	if b.opens() {
 		t.Error("a changed block is not noticed")
 	}
-	if d := b.said(initNeeded); !strings.Contains(d, "one/s, and is to be kept in two/s") {
+	if d := b.said(initAgainNeeded); !strings.Contains(d, "one/s, and is to be kept in two/s") {
 		t.Error(d)
 	}
 	b.configure("")
 	if b.opens() {
 		t.Error("a block that is gone is not noticed")
 	}
-	b.said(initNeeded)
+	b.said(initAgainNeeded)
 }
 
 // TestStateLeftBehind: a block that is new, where the directory has a state without one.
@@ -257,7 +258,7 @@ func TestRememberedByPeer(t *testing.T) {
 	if b.opens() {
 		t.Error("a changed block is not noticed")
 	}
-	b.said(initNeeded)
+	b.said(initAgainNeeded)
 	for _, text := range []string{`{`, `{"version":3,"backend":{"type":"local","config":{"path":[]}}}`} {
 		b.write(".terraform/terraform.tfstate", text)
 		if b.opens() {

@@ -190,10 +190,17 @@ func (d *Directory) overtaken(places string) {
 	d.Env.Bag.Add(diag.Errorf("Backend configuration changed", "%s\n\nThe plan is for the former place. Make a new plan. Only if the state in the former place is the one in use: put the backend block back as it was when the plan was made, run \"lethe init -reconfigure\", and apply the plan then.", places))
 }
 
-// initRequired is the title of errors about a backend that init has to set up.
-const initRequired = "Backend initialization required, please run \"lethe init\""
+// The titles of errors about a backend that init has to set up, for the first time and again, as Terraform words them.
+const (
+	initRequired = "Backend initialization required, please run \"lethe init\""
+	initAgain    = "Backend initialization required: please run \"lethe init\""
+)
 
 func (d *Directory) uninitialized(reason, places string) {
-	d.Env.Bag.Add(diag.Errorf(initRequired,
+	title := initRequired
+	if !strings.HasPrefix(reason, "Initial") {
+		title = initAgain
+	}
+	d.Env.Bag.Add(diag.Errorf(title,
 		"Reason: %s\n\n%s\n\nTo move the state, run: lethe init -migrate-state\nTo use the backend as it is configured now, and leave the state where it is, run: lethe init -reconfigure\n\nNo changes to your existing configuration or state have been made.", reason, places))
 }

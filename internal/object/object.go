@@ -108,7 +108,7 @@ func (t *Tools) add(d diag.Diagnostic) {
 // unknowns are what is said of a change that got no answer; in a test, after which comes no plan, in other words.
 var unknowns = map[event.Op]struct{ text, tested string }{
 	event.Create: {
-		"may exist nevertheless: its provider was asked to create it. The state does not have it, and the next plan reports this call. Check whether it exists, and import it if it does.",
+		"may exist nevertheless: its provider was asked to create it. The state does not have it, and the next plan in this directory reports this call. Check whether it exists, and import it if it does.",
 		"may exist nevertheless: its provider was asked to create it. No state has it, so that the test does not destroy it. Check whether it exists, and delete it if it does.",
 	},
 	event.Update: {

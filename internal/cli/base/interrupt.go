@@ -151,9 +151,9 @@ func (c *Call) interrupted() (diag.Diagnostic, bool) {
 		return diag.Diagnostic{}, false
 	}
 	if was := c.Stops.late.Load(); was != nil {
-		return diag.Errorf("Command takes too long", "LETHE_LIMITS limits the time of a whole command (wall), and it ran out before everything was done.%s Nothing that was done is lost: run the command again for the rest, with more time.", *was), true
+		return diag.Errorf("Command takes too long", "LETHE_LIMITS limits the time of a whole command (wall), and it ran out before everything was done.%s What was done is in the state: run the command again for the rest, with more time.", *was), true
 	}
-	return diag.Errorf("Interrupted", "An interrupt ended the command before everything was done. Nothing that was done is lost: run the command again for the rest."), true
+	return diag.Errorf("Interrupted", "An interrupt ended the command before everything was done. What was done is in the state: run the command again for the rest."), true
 }
 
 // AtOnce has something done before an interrupt ends the program at once, to say what is left.
@@ -167,7 +167,7 @@ func (c *Call) vanish(limit time.Duration) {
 }
 
 func (c *Call) leftBehind(limit time.Duration) {
-	next := " The next plan reads it again."
+	next := " The next command in this directory reports it."
 	if leaving := c.leaving.Load(); leaving != nil {
 		(*leaving)()
 		next = "" // it is said what is left, and no plan comes after

@@ -28,6 +28,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/workspace"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
 // ReadPlan reads a plan file.
@@ -244,7 +245,12 @@ func (v *Variables) saved(values map[string]plan.Variable) bool {
 		if isKept {
 			v.Given[name] = frame.Given{Value: kept.Value, From: "the saved plan"}
 		}
-		if isGiven && given.From == "-var" && !(isKept && v.same(of, given, kept.Value)) {
+		if !isGiven || isKept && v.same(of, given, kept.Value) {
+			continue
+		}
+		if !v.onCommandLine(given) {
+			v.ignored(of, given, kept.Value, isKept)
+		} else {
 			v.p.Bag.Add(diag.Errorf("Can't change variable when applying a saved plan", "The variable %s cannot be set using the -var and -var-file options when applying a saved plan file, because a saved plan includes the variable values that were set when it was created. To change it, make a new plan.", name))
 			ok = false
 		}
@@ -252,10 +258,37 @@ func (v *Variables) saved(values map[string]plan.Variable) bool {
 	return ok
 }
 
-// same reports whether a value given on the command line is the one that a plan has.
+// onCommandLine reports whether a value was given with -var or -var-file.
+func (v *Variables) onCommandLine(given frame.Given) bool {
+	return given.From == "-var" || slices.ContainsFunc(v.p.Options.Vars, func(a Assignment) bool {
+		return a.File && given.From == v.p.Display(v.p.Call.Path(a.Text))
+	})
+}
+
+// ignored warns of a value of the environment or of a file that is read without being named: the plan has another one.
+func (v *Variables) ignored(of *config.Variable, given frame.Given, kept cty.Value, isKept bool) {
+	values := ""
+	if !of.Sensitive && isKept {
+		values = " The saved plan has the value " + shown(kept) + "."
+	}
+	v.p.Bag.Add(diag.Warningf("Ignoring variable when applying a saved plan", "The variable %s cannot be set when applying a saved plan file, because a saved plan includes the variable values that were set when it was created.%s Now another value is set by %s, and it has no effect. To use that value, make a new plan.", of.Name, values, given.From))
+}
+
+// shown is a value as a message shows it, if it is short.
+func shown(v cty.Value) string {
+	text, err := ctyjson.Marshal(v, v.Type())
+	if err != nil || len(text) > 80 {
+		return "of when it was made"
+	}
+	return string(text)
+}
+
+// same reports whether a value that is given is the one that a plan has.
 func (v *Variables) same(of *config.Variable, given frame.Given, kept cty.Value) bool {
 	value := cty.StringVal(given.Text)
-	if of.TypeGiven && !of.Type.IsPrimitiveType() {
+	if !given.IsText {
+		value = given.Value
+	} else if of.TypeGiven && !of.Type.IsPrimitiveType() {
 		var ok bool
 		if value, ok = config.ParseValue("-var", given.Text, v.p.Limits, &diag.Bag{}); !ok {
 			return false

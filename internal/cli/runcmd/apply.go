@@ -69,7 +69,7 @@ func runApply(ctx context.Context, c *base.Call, f *applyFlags) int {
 
 // approve asks whether to go on.
 func approve(p *project.Project, pl *plan.Plan) bool {
-	if !p.MayAsk() {
+	if !p.UI.MayAsk() { // an answer on standard input is taken with -input=false too, as by Terraform
 		p.Bag.Add(base.NotApproved("-auto-approve, or apply a saved plan"))
 		return false
 	}
