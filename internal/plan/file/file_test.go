@@ -564,7 +564,7 @@ func TestStale(t *testing.T) {
 		{"the same", s("a", 3), s("a", 3), "w", "p", ""},
 		{"never a state", nil, nil, "w", "p", ""},
 		{"never a state, written as an empty one", s("", 0), nil, "w", "p", ""},
-		{"another place that is empty", nil, s("", 0), "w", "q", `Saved plan is for another place; The plan was made for a place without a state, and the state is now kept in another place: since then, the settings of the backend "s3" have changed`},
+		{"another place that is empty", nil, s("", 0), "w", "q", `Saved plan is for another place; The plan was made for a place without a state, and the environment now names another place for the backend "s3"`},
 		{"a place that is not known", nil, nil, "w", "", ""},
 		{"the same, in another place", s("a", 3), s("a", 3), "w", "q", ""},
 		{"moved on", s("a", 3), s("a", 4), "w", "p", "Saved plan is stale; The given plan file can no longer be applied because the state was changed by another operation after the plan was created: the plan is for serial 3, and the state is at serial 4. Make a new plan."},

@@ -27,7 +27,7 @@ func Stale(p *plan.Plan, current *state.Snapshot, workspace, place string) *diag
 		if is.Lineage != "" || p.Place == "" || place == "" || p.Place == place {
 			return nil
 		}
-		d := diag.Errorf(elsewhere, "The plan was made for a place without a state, and the state is now kept in another place: since then, the settings of the backend %q have changed, in its block, -backend-config or the environment. What the plan creates may exist already, in the state of the new place. Make a new plan, or configure the backend as it was when the plan was made.", p.Backend)
+		d := diag.Errorf(elsewhere, "The plan was made for a place without a state, and the environment now names another place for the backend %q. What the plan creates may exist already, in the state of the new place. Make a new plan, or set the environment as it was when the plan was made.", p.Backend)
 		return &d
 	}
 	d := diag.Errorf(stale, "The given plan file can no longer be applied because the state was changed by another operation after the plan was created: %s. Make a new plan.", difference(was, is))
