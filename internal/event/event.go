@@ -127,6 +127,7 @@ type (
 	// Note is a line of progress without further structure ("Acquiring state lock...").
 	Note struct {
 		Text   string
+		Kind   string // the type of the line for programs, "" for a line of the log or of init
 		Code   string // what it is to programs that follow init; "" for a line of the log
 		Record string // what programs read in its place; "" for the text
 	}

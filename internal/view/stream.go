@@ -175,6 +175,10 @@ func (j *JSON) Tell(e event.Event) {
 	case event.Interrupted:
 		j.interrupted(e.Times)
 	case event.Note:
+		if e.Kind != "" {
+			j.line(e.Kind, e.Text, streamLine{})
+			return
+		}
 		j.note(strings.TrimSpace(cmp.Or(e.Record, e.Text)), e.Code)
 	}
 }

@@ -106,6 +106,7 @@ func TestStreamEvents(t *testing.T) {
 		{event.Summary{Operation: "destroy", Destroyed: 3, Forgotten: 1}, `{"@level":"info","@message":"Destroy complete! Resources: 3 destroyed, 1 forgotten.","changes":{"add":0,"change":0,"import":0,"remove":3,"forget":1,"operation":"destroy"},"type":"change_summary"}`},
 		{event.Leases{Opened: 3, Renewed: 1, Closed: 2, Left: 1, Longest: 2100 * time.Millisecond}, `{"@level":"info","@message":"Leases: 3 opened, 1 renewed, 2 closed, 1 left open; longest held 2.1s.","leases":{"opened":3,"renewed":1,"closed":2,"left_open":1,"longest_seconds":2.100},"type":"ephemeral_summary"}`},
 		{event.Note{Text: "Acquiring state lock. This may take a few moments..."}, `{"@level":"info","@message":"Acquiring state lock. This may take a few moments...","type":"log"}`},
+		{event.Note{Kind: "state_lock_release", Text: "Releasing state lock. This may take a few moments..."}, `{"@level":"info","@message":"Releasing state lock. This may take a few moments...","type":"state_lock_release"}`},
 		{event.Diagnosed{Diagnostic: diag.Warningf("A title", "A detail")}, `{"@level":"warn","@message":"Warning: A title","diagnostic":{"severity":"warning","summary":"A title","detail":"A detail"},"type":"diagnostic"}`},
 	} {
 		got := strings.Join(streamLines(t, Options{}, func(j *JSON) { j.Tell(c.e) }), "\n")

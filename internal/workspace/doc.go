@@ -78,7 +78,8 @@ type Request struct {
 	Operation string        // as the lock says it
 	Lock      bool          // false: no lock is taken, as with -lock=false
 	Timeout   time.Duration // how long to wait for a lock that another has
-	Waiting   func()        // called before waiting; may be nil
+	Waiting   func()        // called when taking the lock takes long, or another has it, from any goroutine; may be nil
+	Releasing func()        // called when releasing the lock takes long, from any goroutine; may be nil
 	Shares    bool          // others may work on other parts of the state meanwhile: see State.Claim
 	Looks     bool          // nothing is changed: what journals have is taken in, and not written down
 	Refreshes bool          // what became of updates and destructions without an outcome, the command finds out itself

@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -69,12 +70,16 @@ func (s *State) choose(ctx context.Context) bool {
 	return true
 }
 
+// lockNotice is how long taking or releasing a lock may last before users are told, as by Terraform and OpenTofu.
+const lockNotice = 400 * time.Millisecond
+
 // take locks the state, waiting as long as it may.
 func (s *State) take(ctx context.Context) bool {
-	waiting := func(*store.LockError) {
-		if s.req.Waiting != nil {
-			s.req.Waiting()
-		}
+	waiting := func(*store.LockError) {}
+	if s.req.Waiting != nil {
+		once := sync.OnceFunc(s.req.Waiting)
+		waiting = func(*store.LockError) { once() }
+		defer time.AfterFunc(lockNotice, once).Stop()
 	}
 	who, begun := store.NewLockInfo(s.req.Operation, s.env.Version), s.env.Now()
 	err := store.ErrWhole
@@ -100,6 +105,9 @@ func (s *State) Unlock() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
+	if s.req.Releasing != nil {
+		defer time.AfterFunc(lockNotice, s.req.Releasing).Stop()
+	}
 	begun := s.env.Now()
 	err := s.release(ctx)
 	s.env.log(begun, err, "unlock of workspace %q", s.req.Name)

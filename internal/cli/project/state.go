@@ -10,6 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/state/store"
@@ -105,7 +106,12 @@ func (p *Project) LockRequest(operation string) workspace.Request {
 		Operation: operation, Lock: p.Options.Lock, Timeout: p.Options.LockTimeout, Looks: operation == "OperationTypePlan", Unread: p.Replaces, Settles: p.Settles,
 		Shares:    operation == "OperationTypePlan" || operation == "OperationTypeApply",
 		Refreshes: operation == "OperationTypeApply" || operation == "OperationTypeRefresh",
-		Waiting:   func() { p.UI.Line("Acquiring state lock. This may take a few moments...") },
+		Waiting: func() {
+			p.UI.Tell(event.Note{Kind: "state_lock_acquire", Text: "Acquiring state lock. This may take a few moments..."})
+		},
+		Releasing: func() {
+			p.UI.Tell(event.Note{Kind: "state_lock_release", Text: "Releasing state lock. This may take a few moments..."})
+		},
 	}
 }
 
