@@ -43,6 +43,8 @@ type Sealing interface {
 	Seal(ctx context.Context, plain []byte) ([]byte, error)
 	// Open is the opposite of Seal. What is not encrypted is an error where that may not be.
 	Open(ctx context.Context, data []byte) ([]byte, error)
+	// AcceptsPlain returns an error if files that are not encrypted are refused.
+	AcceptsPlain() error
 }
 
 // Op tells the calls of one run apart. 0 is no call: a result of its own, such as a move.

@@ -45,17 +45,11 @@ func replayRest(data []byte, base *state.Snapshot, seal Sealing, already Already
 		return nil, err
 	}
 	damaged += lost
-	at := 0
-	for at < len(list) && list[at].kind != headerRecord {
-		at++
+	payload, err := header(list)
+	if err != nil {
+		return nil, err
 	}
-	if at == len(list) {
-		if len(list) > 0 {
-			return nil, &MismatchError{Reason: "its header is damaged, so it is not known which"}
-		}
-		return nil, ErrNothing
-	}
-	h, err := decode[Header](list[at].payload)
+	h, err := decode[Header](payload)
 	if err != nil {
 		return nil, &MismatchError{Reason: fmt.Sprintf("its header cannot be understood: %v", err)}
 	}
@@ -90,6 +84,20 @@ func replayRest(data []byte, base *state.Snapshot, seal Sealing, already Already
 	p.apply(base)
 	p.settle()
 	return &p.Recovery, nil
+}
+
+// header returns the payload of the header record: the first record, or the second after a key.
+func header(list []record) ([]byte, error) {
+	if len(list) == 0 {
+		return nil, ErrNothing
+	}
+	if list[0].kind == keyRecord && len(list) > 1 {
+		list = list[1:]
+	}
+	if list[0].kind != headerRecord {
+		return nil, &MismatchError{Reason: "its header is damaged, so it is not known which"}
+	}
+	return list[0].payload, nil
 }
 
 // replay is one run of Replay.

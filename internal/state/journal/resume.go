@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"errors"
 	"io"
 	"os"
 
@@ -42,6 +43,8 @@ type Open struct {
 	Lease    bool
 }
 
+var errKey = errors.New("the journal and the key that it is continued under do not belong together")
+
 // Resume goes on writing the journal of a run that was lost, in a file that Share gave. key is what its records are
 // encrypted under, nil if they are not.
 func Resume(f disk.File, key []byte) (*Resumed, error) {
@@ -53,7 +56,10 @@ func Resume(f disk.File, key []byte) (*Resumed, error) {
 	if len(list) == 0 {
 		return nil, ErrNothing
 	}
-	if list[0].kind == keyRecord {
+	if list[0].kind == keyRecord != (key != nil) {
+		return nil, errKey
+	}
+	if key != nil {
 		list, _ = decrypted(list, key)
 	}
 	r := &Resumed{Writer: newWriter("", Options{}), Open: map[Op]Open{}}

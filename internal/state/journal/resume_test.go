@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"testing"
 
@@ -87,3 +88,5 @@ func (plainSeal) Encrypts() bool { return true }
 func (plainSeal) Seal(_ context.Context, plain []byte) ([]byte, error) { return plain, nil }
 
 func (plainSeal) Open(_ context.Context, data []byte) ([]byte, error) { return data, nil }
+
+func (plainSeal) AcceptsPlain() error { return errors.New("not encrypted") }

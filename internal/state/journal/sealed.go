@@ -1,25 +1,31 @@
 package journal
 
 import (
+	"bytes"
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
-	"fmt"
 )
 
 var errEncrypted = errors.New("the journal is encrypted, and no encryption is configured for the state beside it: configure the one that was in use when the run began")
+
+// keyPurpose begins the plain text of a key record, so that nothing else that was encrypted under the same key is
+// accepted as the key of a journal.
+const keyPurpose = "lethe journal key\n"
+
+const keySize = 32
 
 // newKey makes the key of a journal, and the payload of the record that has it; nil where nothing is encrypted.
 func newKey(s Sealing) (key, payload []byte, err error) {
 	if s == nil || !s.Encrypts() {
 		return nil, nil, nil
 	}
-	raw := make([]byte, 32)
+	raw := make([]byte, keySize)
 	_, _ = rand.Read(raw) // never fails
-	if payload, err = s.Seal(context.Background(), raw); err != nil {
+	if payload, err = s.Seal(context.Background(), append([]byte(keyPurpose), raw...)); err != nil {
 		return nil, nil, err
 	}
 	return raw, payload, nil
@@ -57,27 +63,30 @@ func sealed(key cipher.AEAD, k kind, number uint32, payload []byte) []byte {
 	return key.Seal(nonce, nonce, payload, about(k, number))
 }
 
-// opened finds the key of a journal and decrypts its records. Those that cannot be are left out, as damaged ones are; lost
-// says of how many bytes.
+// opened returns the records of a journal in the clear, from the header on, and the key that they were encrypted under.
+// Records that the key does not open are left out like damaged ones; lost is the number of their bytes.
+//
+// Without a key record nothing in the journal proves who wrote it. It is accepted only where plain files are.
 func opened(list []record, s Sealing) (out []record, key []byte, lost int, err error) {
 	if len(list) == 0 {
 		return nil, nil, 0, nil
 	}
 	if list[0].kind != keyRecord {
 		if s != nil {
-			_, err = s.Open(context.Background(), list[0].payload) // whether it may be in the clear
+			err = s.AcceptsPlain()
 		}
 		return list, nil, 0, err
 	}
 	if s == nil {
 		return nil, nil, 0, errEncrypted
 	}
-	raw, err := s.Open(context.Background(), list[0].payload)
+	plain, err := s.Open(context.Background(), list[0].payload)
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	if len(raw) != 32 {
-		return nil, nil, 0, fmt.Errorf("its key has %d bytes instead of 32", len(raw))
+	raw, ok := bytes.CutPrefix(plain, []byte(keyPurpose))
+	if !ok || len(raw) != keySize {
+		return nil, nil, 0, errors.New("its first record is encrypted and is not the key of a journal. Another version of Lethe wrote it, or it was changed after it was written")
 	}
 	out, lost = decrypted(list, raw)
 	return out, raw, lost, nil

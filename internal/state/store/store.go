@@ -262,6 +262,8 @@ type Sealer interface {
 	Seal(ctx context.Context, plain []byte) ([]byte, error)
 	// Open is the opposite of Seal. What is not encrypted is an error where that may not be.
 	Open(ctx context.Context, data []byte) ([]byte, error)
+	// AcceptsPlain returns an error if files that are not encrypted are refused.
+	AcceptsPlain() error
 	// Outdated reports whether the state of a workspace, as it was read last, would be encrypted otherwise
 	// if it was written now.
 	Outdated(workspace string) bool

@@ -80,6 +80,12 @@ func (s *Store) Outdated(workspace string) bool {
 // Encrypts implements store.Sealer.
 func (s *Store) Encrypts() bool { return s.target.Encrypts() }
 
+// AcceptsPlain implements store.Sealer. Only journals are asked about in this way.
+func (s *Store) AcceptsPlain() error {
+	_, _, err := s.target.openPlain(nil, "The journal of an earlier run")
+	return err
+}
+
 // Seal implements store.Sealer.
 func (s *Store) Seal(ctx context.Context, plain []byte) ([]byte, error) {
 	return s.target.Seal(ctx, plain)

@@ -192,7 +192,7 @@ func (t *Target) Open(ctx context.Context, data []byte) (plain []byte, outdated 
 		return data, false, nil
 	}
 	if !Sealed(data) {
-		return t.openPlain(data)
+		return t.openPlain(data, t.subject())
 	}
 	if t == nil {
 		return nil, false, failed(badOpen, "This is encrypted, and no encryption is configured for it here. Configure the key provider and the method that it was written with.")
@@ -239,27 +239,27 @@ func (t *Target) Open(ctx context.Context, data []byte) (plain []byte, outdated 
 	return nil, false, t.failed(badOpen, "%s is encrypted, and none of the methods that the block %q of the encryption names can decrypt it:\n\n  %s\n\nConfigure the key and the method that it was written with; if they have changed, in a fallback.%s", t.subject(), t.Block, strings.Join(why, "\n  "), hint)
 }
 
-// openPlain takes what is not encrypted, where that may be.
-func (t *Target) openPlain(data []byte) ([]byte, bool, error) {
+// openPlain returns data that is not encrypted, if the target accepts such data. subject names the data in messages.
+func (t *Target) openPlain(data []byte, subject string) ([]byte, bool, error) {
 	switch {
 	case t == nil || !t.Encrypts():
 		return data, false, nil
 	case bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) && !json.Valid(data):
-		return nil, false, damage("%s is damaged: it is not whole, or was changed after it was written. What is left of it is not JSON, as encrypted files and states are. Restore it from a backup.", t.subject())
+		return nil, false, damage("%s is damaged: it is not whole, or was changed after it was written. What is left of it is not JSON, as encrypted files and states are. Restore it from a backup.", subject)
 	case slices.ContainsFunc(t.Read, func(c *Cipher) bool { return c.Method == nil }):
 		return data, true, nil
 	case t.Enforced:
-		return nil, false, t.failed(badOpen, "%s is not encrypted, and the block %q of the encryption says enforced = true: what is not encrypted is neither written nor read. To use it this once all the same, set enforced = false and add a fallback with the method \"unencrypted\"; undo both afterwards.", t.subject(), t.Block)
+		return nil, false, t.failed(badOpen, "%s is not encrypted, and the block %q of the encryption says enforced = true: what is not encrypted is neither written nor read. To use it this once all the same, set enforced = false and add a fallback with the method \"unencrypted\"; undo both afterwards.", subject, t.Block)
 	}
 	why, then := "If it is from before encryption was configured, add", "Apply once, which writes it encrypted, and remove both."
 	switch t.Block {
 	case "state":
 	case "plan":
-		return nil, false, t.failed(badOpen, "%s is not encrypted, and the configuration says that it is. Make a new plan.", t.subject())
+		return nil, false, t.failed(badOpen, "%s is not encrypted, and the configuration says that it is. Make a new plan.", subject)
 	default:
 		why, then = "Encrypt it where it is written, or, to read it as it is, add", "Where it is encrypted, remove both."
 	}
-	return nil, false, t.failed(badOpen, "%s is not encrypted, and the configuration says that it is. %s to the encryption block:\n\n  method \"unencrypted\" \"migrate\" {}\n\nand to its block %q:\n\n  fallback {\n    method = method.unencrypted.migrate\n  }\n\n%s", t.subject(), why, t.Block, then)
+	return nil, false, t.failed(badOpen, "%s is not encrypted, and the configuration says that it is. %s to the encryption block:\n\n  method \"unencrypted\" \"migrate\" {}\n\nand to its block %q:\n\n  fallback {\n    method = method.unencrypted.migrate\n  }\n\n%s", subject, why, t.Block, then)
 }
 
 // subject is what a target is for, at the beginning of a sentence.

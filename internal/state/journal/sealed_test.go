@@ -1,0 +1,112 @@
+package journal
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/lethe-iac/lethe/internal/state/disk"
+)
+
+// strictSeal encrypts by a prefix that only it can add, and refuses what has none.
+type strictSeal struct{ plain bool }
+
+var (
+	errPlain = errors.New("not encrypted")
+	under    = []byte("encrypted:")
+)
+
+func (strictSeal) Encrypts() bool { return true }
+
+func (strictSeal) Seal(_ context.Context, plain []byte) ([]byte, error) {
+	return append(bytes.Clone(under), plain...), nil
+}
+
+func (s strictSeal) Open(_ context.Context, data []byte) ([]byte, error) {
+	if len(data) == 0 {
+		return data, nil // no state, as a store has it
+	}
+	if plain, ok := bytes.CutPrefix(data, under); ok {
+		return plain, nil
+	}
+	return data, s.AcceptsPlain()
+}
+
+func (s strictSeal) AcceptsPlain() error {
+	if s.plain {
+		return nil
+	}
+	return errPlain
+}
+
+// A journal without a key record is refused where plain files are, whatever its first record holds.
+func TestPlainJournalRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "j")
+	w := create(t, path, nil, Options{})
+	if err := w.Result(0, Change{object(t, "a.victim"), entry("1")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	plain, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seal := strictSeal{}
+	envelope, _ := seal.Seal(t.Context(), []byte(`{"version":4}`))
+	for name, data := range map[string][]byte{
+		"as it is":            plain,
+		"after an envelope":   append(appendRecord(nil, foundRecord, 0, envelope), plain...),
+		"after no payload":    append(appendRecord(nil, foundRecord, 0, nil), plain...),
+		"header an envelope":  append(appendRecord(nil, headerRecord, 0, envelope), plain...),
+		"after another's key": append(appendRecord(nil, keyRecord, 0, envelope), plain...),
+		"after a plain key":   append(appendRecord(nil, keyRecord, 0, append([]byte(keyPurpose), make([]byte, keySize)...)), plain...),
+	} {
+		if r, err := Replay(data, nil, seal); err == nil {
+			t.Errorf("%s: %d objects were taken in", name, r.Snapshot.Len())
+		}
+	}
+	if r, err := Replay(plain, nil, strictSeal{plain: true}); err != nil || r.Snapshot.Len() != 1 {
+		t.Errorf("where plain files are accepted: %v", err)
+	}
+	if _, err := Replay(append(appendRecord(nil, foundRecord, 0, nil), plain...), nil, nil); err == nil {
+		t.Error("a journal that does not begin with its header is taken in")
+	}
+}
+
+// A key that was encrypted for something else is not the key of a journal.
+func TestKeyHasPurpose(t *testing.T) {
+	key := bytes.Repeat([]byte{7}, keySize)
+	bare, _ := strictSeal{}.Seal(t.Context(), key)
+	data := appendRecord(nil, keyRecord, 0, bare)
+	data = appendRecord(data, headerRecord, 1, sealed(aead(key), headerRecord, 1, encode(Header{Lineage: "l"})))
+	if _, err := Replay(data, nil, strictSeal{}); err == nil {
+		t.Error("taken in")
+	}
+}
+
+// A journal is continued under its own key or not at all.
+func TestResumeUnderAnotherKey(t *testing.T) {
+	for name, c := range map[string]struct {
+		seal Sealing
+		key  []byte
+	}{"encrypted journal, no key": {strictSeal{}, nil}, "plain journal, a key": {nil, make([]byte, keySize)}} {
+		path := filepath.Join(t.TempDir(), "j")
+		w := create(t, path, nil, Options{Seal: c.seal})
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		f, err := Share(disk.OS, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if _, err := Resume(f, c.key); err == nil {
+			t.Errorf("%s: continued", name)
+		}
+	}
+}
