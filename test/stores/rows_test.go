@@ -65,6 +65,7 @@ func TestRows(t *testing.T) {
 	t.Run("workspaces do not meet", func(t *testing.T) { testRowWorkspaces(t, port) })
 	t.Run("documents", func(t *testing.T) { testRowDocuments(t, port) })
 	t.Run("parts", func(t *testing.T) { testRowParts(t, port) })
+	t.Run("damage in a part", func(t *testing.T) { testRowDamage(t, port) })
 	t.Run("the first format", func(t *testing.T) { testFirstFormat(t, port) })
 	t.Run("other shapes", func(t *testing.T) { testRowShapes(t, port) })
 }
@@ -185,6 +186,40 @@ func testRowWorkspaces(t *testing.T, port string) {
 	}
 	wg.Wait()
 	t.Logf("%d writings", writes.Load())
+}
+
+// testRowDamage: rows that another program changed or removed are noticed by whoever reads or writes them as a part, and
+// parts without them work on.
+func testRowDamage(t *testing.T, port string) {
+	const resource, other = "module.m.aws_x.n0000001", "module.m.aws_x.n0000002"
+	for what, sql := range map[string]string{
+		"a row is gone":          `DELETE FROM %s.states_objects WHERE resource = '` + resource + `'`,
+		"a value":                `UPDATE %s.states_objects SET attributes = '{"id":"i-77"}' WHERE resource = '` + resource + `'`,
+		"a status":               `UPDATE %s.states_objects SET status = 'tainted' WHERE resource = '` + resource + `'`,
+		"a row ended":            `UPDATE %s.states_objects SET until = 1 WHERE resource = '` + resource + `'`,
+		"a row is of another":    `UPDATE %s.states_objects SET resource = '` + other + `x' WHERE resource = '` + resource + `'`,
+		"the resource is hidden": `DELETE FROM %s.states_resources WHERE resource = '` + resource + `'`,
+	} {
+		schema := "damage_" + strings.ReplaceAll(what, " ", "_")
+		st := opener(t, port, schema, "rows")()
+		parted, _ := store.As[store.Parted](st)
+		v, err := st.Put(ctx, "w", document(1, 5, 100, ""), "")
+		check(t, err)
+		whole, _, err := parted.GetPart(ctx, "w", []string{resource})
+		check(t, err)
+		query(t, port, fmt.Sprintf(sql, schema))
+		var damaged *store.DamagedError
+		if _, _, err := parted.GetPart(ctx, "w", []string{other, resource}); !errors.As(err, &damaged) {
+			t.Errorf("%s: read: %v", what, err)
+		}
+		if _, _, err := parted.GetPart(ctx, "w", []string{other}); err != nil {
+			t.Errorf("%s: a part without it: %v", what, err)
+		}
+		next := bytes.Replace(whole, []byte(`"serial": 1`), []byte(`"serial": 2`), 1)
+		if v, err := parted.PutPart(ctx, "w", store.Part{Resources: []string{resource}, Data: next}, v); !errors.As(err, &damaged) && what != "a value" && what != "a status" {
+			t.Errorf("%s: written: %v %v", what, v, err)
+		}
+	}
 }
 
 // testRowParts: a part comes out as a state of its own, and goes in without the others being read or written.

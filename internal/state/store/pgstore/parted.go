@@ -47,7 +47,8 @@ func (s *rowStore) Review(ctx context.Context, workspace string, stamps map[stri
 	return r, nil
 }
 
-// GetPart implements store.Parted.
+// GetPart implements store.Parted. It returns a *store.DamagedError if rows of the part were changed or removed by another
+// program. Rows of other resources are not read.
 func (s *rowStore) GetPart(ctx context.Context, workspace string, resources []string) ([]byte, store.Version, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return nil, "", err

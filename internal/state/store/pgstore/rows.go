@@ -160,15 +160,20 @@ func (s *rowStore) read(ctx context.Context, of selected) ([]byte, header, error
 	var out bytes.Buffer
 	var join *rows.Joiner
 	var sum rows.Sum
+	var part *partSums
 	err := s.use(ctx, func(conn *pgconn.PgConn) error {
-		h, sum = header{}, rows.Sum{}
+		h, sum, part = header{}, rows.Sum{}, newPartSums(of.part)
 		out.Reset()
 		join = rows.NewJoiner(&out)
-		err := batch(ctx, conn, s.reading(of, &h, &out, func(k rows.Kind, cells [][]byte) {
+		err := batch(ctx, conn, s.reading(of, &h, &out, part, func(k rows.Kind, cells [][]byte) {
 			join.Head(h.Head)
 			join.Row(k, cells)
-			if h.summed && of.part == nil {
+			switch {
+			case !h.summed:
+			case of.part == nil:
 				sum.Add(rows.DigestOf(k, cells))
+			default:
+				part.add(stampName(k, cells), rows.DigestOf(k, cells))
 			}
 		}))
 		return errors.Join(err, s.rollback(ctx, conn, err))
@@ -192,9 +197,10 @@ func (s *rowStore) read(ctx context.Context, of selected) ([]byte, header, error
 	if !h.summed {
 		got.document = out.Bytes()
 	}
-	if got.seal(); missing || of.part == nil && got.digest != h.digest {
+	got.seal()
+	if missing || of.part == nil && got.digest != h.digest || of.part != nil && h.summed && !part.intact() {
 		err := &store.DamagedError{
-			Err:     fmt.Errorf("the rows of workspace %q with the serial %d do not make the state that was written: they were changed by another program, or a part of them is gone", of.workspace, h.Serial),
+			Err:     errRows(of.workspace, h.Serial),
 			Version: damaged + h.version(), Data: out.Bytes(),
 		}
 		if missing {
@@ -205,8 +211,55 @@ func (s *rowStore) read(ctx context.Context, of selected) ([]byte, header, error
 	return out.Bytes(), h, nil
 }
 
+func errRows(workspace string, serial uint64) error {
+	return fmt.Errorf("the rows of workspace %q with the serial %d do not make the state that was written: they were changed by another program, or a part of them is gone", workspace, serial)
+}
+
+// partSums compares the sums of the rows that were read of a part of a state with the sums that were kept with it.
+type partSums struct {
+	part  map[string]bool     // the resources of the part; all outputs belong to it
+	read  map[string]rows.Sum // by the names of stamps
+	known map[string]known
+}
+
+func newPartSums(part []string) *partSums {
+	p := &partSums{part: map[string]bool{}, read: map[string]rows.Sum{}, known: map[string]known{}}
+	for _, name := range part {
+		p.part[name] = true
+	}
+	return p
+}
+
+// add counts a row. Results of conditions have no name and no sum.
+func (p *partSums) add(name string, d rows.Digest) {
+	if name != "" {
+		sum := p.read[name]
+		sum.Add(d)
+		p.read[name] = sum
+	}
+}
+
+func (p *partSums) has(name string) bool {
+	return p.part[name] || strings.HasPrefix(name, store.OutputStamp(""))
+}
+
+// intact reports whether the rows of the part are those that were written.
+func (p *partSums) intact() bool {
+	for name, is := range p.known {
+		if p.has(name) && p.read[name] != is.sum {
+			return false
+		}
+	}
+	for name, sum := range p.read {
+		if sum != p.known[name].sum {
+			return false
+		}
+	}
+	return true
+}
+
 // reading are the requests for a document.
-func (s *rowStore) reading(of selected, h *header, out *bytes.Buffer, row func(rows.Kind, [][]byte)) iter.Seq[request] {
+func (s *rowStore) reading(of selected, h *header, out *bytes.Buffer, part *partSums, row func(rows.Kind, [][]byte)) iter.Seq[request] {
 	return func(yield func(request) bool) {
 		head := s.heading(of.workspace, of.serial, h)
 		fill := head.row
@@ -218,6 +271,9 @@ func (s *rowStore) reading(of selected, h *header, out *bytes.Buffer, row func(r
 		}
 		// What is sorted is sent at once: room for it makes that two times as fast.
 		if !yield(begin("REPEATABLE READ READ ONLY")) || !yield(request{sql: "SET LOCAL work_mem = '64MB'"}) || !yield(head) {
+			return
+		}
+		if of.part != nil && !yield(s.listing(of.workspace, part.known)) {
 			return
 		}
 		from, when := ` t JOIN `+s.table+` s ON s.id = t.state WHERE s.name = $1 AND starts_with(s.data, $2) AND `, `t.until IS NULL`

@@ -134,6 +134,32 @@ type known struct {
 	stamp string
 }
 
+// intact returns a *store.DamagedError if the rows of the part that is to be replaced are not the rows that were written:
+// the sum of the state would hide that from then on.
+func (p *present) intact(w *writing) error {
+	if w.part == nil || w.data == nil {
+		return nil
+	}
+	sums := newPartSums(w.part)
+	var read, want rows.Sum
+	for k, all := range p.rows {
+		for d := range all {
+			if rows.Kind(k) != rows.Checks {
+				read.Add(d)
+			}
+		}
+	}
+	for name, is := range p.resources {
+		if sums.has(name) {
+			want.Join(is.sum)
+		}
+	}
+	if read != want {
+		return &store.DamagedError{Version: damaged + p.version(), Err: errRows(w.workspace, p.Serial)}
+	}
+	return nil
+}
+
 // write replaces a state in one transaction, of two round trips: it reads which rows there are, and writes those that
 // differ.
 func (s *rowStore) write(ctx context.Context, w *writing) (v store.Version, err error) {
@@ -142,6 +168,9 @@ func (s *rowStore) write(ctx context.Context, w *writing) (v store.Version, err 
 		err := batch(ctx, conn, s.comparing(w, now))
 		if err == nil {
 			err = s.current(w, &now.header, now.place)
+		}
+		if err == nil {
+			err = now.intact(w)
 		}
 		if err == nil {
 			next := s.next(w, now)

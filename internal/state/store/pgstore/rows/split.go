@@ -26,6 +26,9 @@ func (s *Sum) Add(d Digest) {
 	s[0], _ = bits.Add64(s[0], binary.BigEndian.Uint64(d[:8]), carry)
 }
 
+// Join adds the rows of another sum.
+func (s *Sum) Join(other Sum) { s.Add(Digest(other.Bytes())) }
+
 // Take takes a row away that was added.
 func (s *Sum) Take(d Digest) {
 	var borrow uint64
