@@ -148,7 +148,7 @@ func (e *Engine) PreviewLeases(prog *program.Program, o frame.Options, p *plan.P
 func (e *Engine) Footprint(prog *program.Program) *footprint.Finder { return footprint.New(prog) }
 
 // Stamps finds out what the configuration says of each resource, for plans of what changed.
-func (e *Engine) Stamps(prog *program.Program, o frame.Options, version func(addr.Provider) string) *changed.Stamps {
+func (e *Engine) Stamps(prog *program.Program, o frame.Options, version func(addr.Provider) (version string, fixed bool)) *changed.Stamps {
 	var bag diag.Bag
 	f, ok := frame.New(prog, o, &bag)
 	return changed.New(changed.Request{Program: prog, Version: version, Variable: func(name string) string {

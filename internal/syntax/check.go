@@ -4,6 +4,8 @@
 // Parse, CheckExpression, CheckTemplate and CheckJSON look at a text before the library parses it; Budget bounds what
 // HCL's own evaluator may do with what was parsed.
 //
+// UsesOf finds calls of functions in a piece of text by its tokens.
+//
 // The library's lexer does not recurse, and its tokens say how deep the parser will: a bracket, string, heredoc or
 // template sequence nests what it encloses, and in an item (an argument, an element) every operator and bracket can
 // nest the rest of it, whichever way the operators associate. Lexing takes as long as most of the parsing. So a text is

@@ -21,6 +21,14 @@ func (p *Project) Attached(a addr.Provider) bool {
 	return ok
 }
 
+// Developed reports whether the program of a provider may be rebuilt while its version stays: development overrides, and
+// programs that run already.
+func (p *Project) Developed(a addr.Provider) bool {
+	twin, has := a.Counterpart()
+	over := p.Settings.Overrides
+	return p.Attached(a) || over[a] != "" || has && over[twin] != ""
+}
+
 // WarnOverrides says that development overrides are in effect.
 func (p *Project) WarnOverrides() {
 	over := p.Providers.Overridden()

@@ -66,9 +66,9 @@ func (n *narrowed) changed(ctx context.Context, p store.Parted, name string) ([]
 
 // stampsOf finds out what the configuration says of each resource.
 func stampsOf(p *project.Project) *changed.Stamps {
-	return p.Engine.Stamps(p.Program, p.LangOptions(), func(a addr.Provider) string {
+	return p.Engine.Stamps(p.Program, p.LangOptions(), func(a addr.Provider) (string, bool) {
 		lock, _ := p.Lock.Get(a)
-		return lock.Version
+		return lock.Version, !p.Developed(a)
 	})
 }
 

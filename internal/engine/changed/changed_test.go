@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/engine/enginetest"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state/store"
@@ -76,11 +77,11 @@ var files = map[string]string{"main.tf": root, "m/main.tf": "variable \"x\" {}\n
 func stamps(t *testing.T, files map[string]string, other string) *Stamps {
 	return New(Request{
 		Program: enginetest.Program(t, files),
-		Version: func(p addr.Provider) string {
+		Version: func(p addr.Provider) (string, bool) {
 			if p.Type == other {
-				return "2"
+				return "2", true
 			}
-			return "1"
+			return "1", other != "rebuilt "+p.Type
 		},
 		Variable: func(name string) string {
 			if name == other {
@@ -119,6 +120,9 @@ func TestReach(t *testing.T) {
 		{"what is declared no more", "", edit("main.tf", "resource \"x_all\" \"d\" {}\n", ""), "", "x_all.d"},
 		{"what is to be replaced", "", files, "x_all.d", "x_all.d"},
 		{"the version of a provider", "x", files, "", "x_all.d"},
+		{"the source of a provider", "", edit("main.tf", "variable \"v\" {}", "terraform {\n required_providers {\n  x = { source = \"other/x\" }\n }\n}\nvariable \"v\" {}"), "", "x_all.d"},
+		{"a provider under development", "rebuilt x", files, "", "x_all.d"},
+		{"provider_meta", "", edit("m/main.tf", "variable \"x\" {}", "terraform {\n provider_meta \"y\" {\n  a = 1\n }\n}\nvariable \"x\" {}"), "", "module.m.y_one.i module.m.y_one.k"},
 	} {
 		now := stamps(t, c.files, c.other)
 		r := &store.Review{Same: map[string]bool{}}
@@ -157,5 +161,50 @@ func TestReach(t *testing.T) {
 	}
 	if got := was.Settled(&plan.Plan{Mode: plan.Normal, Targets: []addr.Target{{}}}, nil); len(got) > 0 {
 		t.Errorf("after -target: %v", got)
+	}
+}
+
+// Calls are found however HCL permits them to be written, and nothing else is.
+func TestVaries(t *testing.T) {
+	for text, want := range map[string]bool{
+		`x = file("a")`:                     true,
+		`x = {a:file("a")}`:                 true,
+		`x = c ? y:timestamp()`:             true,
+		`x = [for f in l:file(f)]`:          true,
+		"x = {for k, v in l:k=>file(v)}":    true,
+		`x = file /* c */ ("a")`:            true,
+		"x = (file # c\n(\"a\"))":           true,
+		`x = core::file("a")`:               true,
+		`x = core :: file("a")`:             true,
+		`x = "${file("a")}"`:                true,
+		`x = "%{if true}${uuid()}%{endif}"`: true,
+		"x = <<E\n${file(\"a\")}\nE\n":      true,
+		`x = path.cwd`:                      true,
+		`x = path /* c */ . cwd`:            true,
+		`x = path["cwd"]`:                   true,
+		`x = templatestring(local.t, {})`:   true,
+		`x = upper("file(a)")`:              false,
+		`x = "$${file("`:                    false,
+		"# file(\nx = 1":                    false,
+		`x = provider::p::file("a")`:        false,
+		`x = a-file`:                        false,
+		`x = path.module`:                   false,
+		`x = file`:                          false,
+	} {
+		if got := varies(config.File{Name: "main.tf"}, text); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+	for text, want := range map[string]bool{
+		`{"x": "${file(\"a\")}"}`:                  true,
+		`{"x": "\u0024{\u0066ile(\"a\")}"}`:        true,
+		`{"x": [{"${uuid()}": 1}]}`:                true,
+		`{"x": "${path.cwd}"}`:                     true,
+		`{"x": "file(a)", "y": "$${file(\"a\")}"}`: false,
+		`{"x": "${upper(\"a\")}"}`:                 false,
+	} {
+		if got := varies(config.File{Name: "main.tf.json"}, text); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
 	}
 }

@@ -16,8 +16,9 @@ type Request struct {
 	Program *program.Program
 	// Variable gives what tells values of a root variable apart.
 	Variable func(name string) string
-	// Version is that of a provider; "" where it has none.
-	Version func(addr.Provider) string
+	// Version returns the version of a provider, "" if it has none. fixed is false if its program may change while the
+	// version stays.
+	Version func(addr.Provider) (version string, fixed bool)
 }
 
 // Stamps are those of a program: of all resources but ephemeral ones, of root outputs, and of what else has conditions,
@@ -123,18 +124,50 @@ func (m *Stamps) say(id program.Decl) *said {
 func (m *Stamps) text(d *program.Declaration) (text string, varies bool) {
 	n := m.request.Program.NodeOf(d.ID)
 	if n == nil { // an implied configuration of a provider
-		return "provider " + m.request.Version(d.Provider.Provider), false
+		return m.provider(d.Provider.Provider)
 	}
 	t := m.texts.of(n.Unit, m.request.Program.Def(d.ID))
 	text, varies = t.text, t.varies
+	add := func(more string, also bool) { text, varies = text+"\x00"+more, varies || also }
 	switch {
 	case d.Kind == program.Provider:
-		text += "\x00" + m.request.Version(d.Provider.Provider)
+		add(m.provider(d.Provider.Provider))
 	case d.Kind == program.Variable && n.Parent == nil && !d.Var.Ephemeral:
-		text += "\x00" + m.request.Variable(d.Name)
+		add(m.request.Variable(d.Name), false)
 	case d.Kind == program.Variable && n.Parent != nil:
 		call := m.texts.of(n.Parent.Unit, n.Parent.Unit.Defs[n.Call])
-		text, varies = text+"\x00"+call.text, varies || call.varies
+		add(call.text, call.varies)
+	case d.Kind == program.Resource:
+		add(m.meta(n, d), false)
+	}
+	for _, call := range m.request.Program.ProviderCalls(d) {
+		add(m.provider(call.Provider))
 	}
 	return text, varies
+}
+
+// provider identifies the program of a provider.
+func (m *Stamps) provider(p addr.Provider) (text string, varies bool) {
+	version, fixed := m.request.Version(p)
+	return "provider " + p.String() + " " + version, !fixed
+}
+
+// meta is the text of the provider_meta blocks that go with requests about a resource.
+func (m *Stamps) meta(n *program.Node, d *program.Declaration) string {
+	var of addr.Provider
+	if uses := m.request.Program.ProviderOf(d.ID); uses != program.NoDecl {
+		of = m.request.Program.Decls()[uses].Provider.Provider
+	}
+	var b []byte
+	for _, local := range slices.Sorted(maps.Keys(n.Unit.Module.Meta)) {
+		if n.Config.Provider(local) != of {
+			continue
+		}
+		attrs, _ := n.Unit.Module.Meta[local].Body.JustAttributes() // constants, as the configuration was loaded
+		for _, name := range slices.Sorted(maps.Keys(attrs)) {
+			v, _ := attrs[name].Expr.Value(nil)
+			b = append(strconv.AppendQuote(b, name), v.GoString()...)
+		}
+	}
+	return string(b)
 }

@@ -3,7 +3,6 @@ package changed
 import (
 	"cmp"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/lang/funcs"
 	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/syntax"
 )
 
 // texts are what stands in files of the definitions of each unit: from where one begins to where the next one does. In
@@ -37,16 +37,16 @@ func read(u *program.Unit) map[*program.Def]textOf {
 	for _, d := range u.Defs {
 		in[d.At.Filename] = append(in[d.At.Filename], d)
 	}
-	over := ""
+	over, overVaries := "", false
 	for _, f := range u.Module.Files {
 		if overrides(f.Name) {
 			over += string(f.Bytes)
+			overVaries = overVaries || varies(f, string(f.Bytes))
 		}
 	}
 	for _, f := range u.Module.Files {
 		for d, text := range cut(f, in[f.Name]) {
-			text += over
-			out[d] = textOf{text, varies(text)}
+			out[d] = textOf{text + over, overVaries || varies(f, text)}
 		}
 	}
 	for _, d := range u.Defs {
@@ -87,8 +87,6 @@ func cut(f config.File, defs []*program.Def) map[*program.Def]string {
 	return out
 }
 
-var calls = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([\pL_][\pL\pN_:-]*)\s*\(`) })
-
 var known = sync.OnceValue(func() map[string]bool {
 	out := map[string]bool{}
 	for _, name := range funcs.Names() {
@@ -97,17 +95,12 @@ var known = sync.OnceValue(func() map[string]bool {
 	return out
 })
 
-// varies reports whether a text may mean something else each time: it calls a function that is not pure, or asks where
-// the program is.
-func varies(text string) bool {
-	if strings.Contains(text, "path.cwd") {
-		return true
-	}
-	for _, m := range calls().FindAllStringSubmatch(text, -1) {
-		name := strings.TrimPrefix(m[1], "core::")
-		if known()[name] && !funcs.Pure(name) {
-			return true
-		}
-	}
-	return false
+// varies reports whether a text may mean something else each time: it calls a function that is not pure, or refers to the
+// directory in which the program runs.
+func varies(f config.File, text string) bool {
+	uses := syntax.UsesOf(f.Name, text)
+	return !uses.Known || uses.Cwd || slices.ContainsFunc(uses.Functions, func(name string) bool {
+		name = strings.TrimPrefix(name, "core::")
+		return known()[name] && !funcs.Pure(name)
+	})
 }

@@ -29,7 +29,7 @@ func (x *rootOutputs) changes() []*plan.OutputChange {
 	}
 	for name, old := range x.previous() {
 		switch {
-		case declared[name] != nil || x.p.sel.Active:
+		case declared[name] != nil || x.p.sel.Active && !x.p.req.Changed: // a plan of what changed covers removed outputs
 		default:
 			out = append(out, &plan.OutputChange{
 				Name: name, Action: plan.Delete, Before: old.Value, After: mark.Plain(cty.NullVal(cty.DynamicPseudoType)), Sensitive: old.Sensitive,

@@ -118,6 +118,20 @@ func (c *binder) functions(n *Node) {
 	}
 }
 
+// ProviderCalls returns the calls of providers' functions in a declaration, for a variable of a module those in the argument.
+func (p *Program) ProviderCalls(d *Declaration) []*expr.ProviderCall {
+	n := p.at[d.ID]
+	if n == nil {
+		return nil
+	}
+	if d.Kind == Variable && n.Parent != nil {
+		if a := n.Parent.Unit.Defs[n.Call].Args[d.Name]; a != nil {
+			return a.functions
+		}
+	}
+	return n.Unit.Defs[d.ID-n.Base].functions
+}
+
 // configured adds the references that calls of configured providers' functions make: before
 // Bind it is not known which functions those are.
 func (c *binder) configured() bool {
@@ -127,13 +141,7 @@ func (c *binder) configured() bool {
 		if n == nil || len(n.Unit.functions) == 0 {
 			continue
 		}
-		calls := n.Unit.Defs[d.ID-n.Base].functions
-		if d.Kind == Variable && n.Parent != nil {
-			if a := n.Parent.Unit.Defs[n.Call].Args[d.Name]; a != nil {
-				calls = a.functions
-			}
-		}
-		for _, e := range calls {
+		for _, e := range c.p.ProviderCalls(d) {
 			if e.Configured && e.Alias == "" {
 				config := c.p.Existing(n, e.Provider, "")
 				c.p.refs[id] = append(c.p.refs[id], Ref{To: config, Use: ByFunction, Key: AllKeys, Range: e.NameRange})

@@ -215,49 +215,6 @@ func errRows(workspace string, serial uint64) error {
 	return fmt.Errorf("the rows of workspace %q with the serial %d do not make the state that was written: they were changed by another program, or a part of them is gone", workspace, serial)
 }
 
-// partSums compares the sums of the rows that were read of a part of a state with the sums that were kept with it.
-type partSums struct {
-	part  map[string]bool     // the resources of the part; all outputs belong to it
-	read  map[string]rows.Sum // by the names of stamps
-	known map[string]known
-}
-
-func newPartSums(part []string) *partSums {
-	p := &partSums{part: map[string]bool{}, read: map[string]rows.Sum{}, known: map[string]known{}}
-	for _, name := range part {
-		p.part[name] = true
-	}
-	return p
-}
-
-// add counts a row. Results of conditions have no name and no sum.
-func (p *partSums) add(name string, d rows.Digest) {
-	if name != "" {
-		sum := p.read[name]
-		sum.Add(d)
-		p.read[name] = sum
-	}
-}
-
-func (p *partSums) has(name string) bool {
-	return p.part[name] || strings.HasPrefix(name, store.OutputStamp(""))
-}
-
-// intact reports whether the rows of the part are those that were written.
-func (p *partSums) intact() bool {
-	for name, is := range p.known {
-		if p.has(name) && p.read[name] != is.sum {
-			return false
-		}
-	}
-	for name, sum := range p.read {
-		if sum != p.known[name].sum {
-			return false
-		}
-	}
-	return true
-}
-
 // reading are the requests for a document.
 func (s *rowStore) reading(of selected, h *header, out *bytes.Buffer, part *partSums, row func(rows.Kind, [][]byte)) iter.Seq[request] {
 	return func(yield func(request) bool) {
@@ -296,6 +253,14 @@ func (s *rowStore) reading(of selected, h *header, out *bytes.Buffer, part *part
 		}
 		yield(request{sql: "COMMIT"})
 	}
+}
+
+// listing is the request for what there is of each resource.
+func (s *rowStore) listing(workspace string, to map[string]known) request {
+	return request{sql: `SELECT r.resource, r.sum, r.stamp FROM ` + s.resources() + ` r JOIN ` + s.table + ` s ON s.id = r.state WHERE s.name = $1`, args: [][]byte{[]byte(workspace)}, row: func(c [][]byte) {
+		sum, _ := rows.SumOf(unhex(c[1]))
+		to[string(c[0])] = known{sum, string(c[2])}
+	}}
 }
 
 // within is the condition that an object is of some resources, given by the arguments from the nth on: resourceArgs.

@@ -109,29 +109,12 @@ func (w *writing) split() {
 	}
 }
 
-// stampName is what the row of a stamp is called; "" for results of conditions.
-func stampName(k rows.Kind, cells [][]byte) string {
-	switch k {
-	case rows.Outputs:
-		return store.OutputStamp(string(cells[0]))
-	case rows.Objects:
-		return rows.ResourceOf(k, cells)
-	}
-	return ""
-}
-
 // present is what a writing finds.
 type present struct {
 	header
 	place     string // the digest of what stands in the table of states
 	rows      [len(rows.Tables)]map[rows.Digest]int64
 	resources map[string]known
-}
-
-// known is what there is of a resource.
-type known struct {
-	sum   rows.Sum
-	stamp string
 }
 
 // intact returns a *store.DamagedError if the rows of the part that is to be replaced are not the rows that were written:
@@ -204,14 +187,6 @@ func (s *rowStore) comparing(w *writing, now *present) iter.Seq[request] {
 		}
 		yield(s.listing(w.workspace, now.resources))
 	}
-}
-
-// listing is the request for what there is of each resource.
-func (s *rowStore) listing(workspace string, to map[string]known) request {
-	return request{sql: `SELECT r.resource, r.sum, r.stamp FROM ` + s.resources() + ` r JOIN ` + s.table + ` s ON s.id = r.state WHERE s.name = $1`, args: [][]byte{[]byte(workspace)}, row: func(c [][]byte) {
-		sum, _ := rows.SumOf(unhex(c[1]))
-		to[string(c[0])] = known{sum, string(c[2])}
-	}}
 }
 
 // current refuses to replace another state than the one that was read.

@@ -1,0 +1,66 @@
+package syntax
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// Uses lists what a text refers to that a result may depend on beside other declarations.
+type Uses struct {
+	Known     bool     // the text could be read
+	Functions []string // whose calls may be in it, with their namespaces
+	Cwd       bool     // it may refer to path.cwd
+}
+
+// UsesOf reads a piece of a file of configuration, which need not begin or end with a block.
+func UsesOf(file, text string) Uses {
+	if !strings.HasSuffix(file, ".json") {
+		tokens, _ := hclsyntax.LexConfig([]byte(text), file, hcl.InitialPos)
+		out := Uses{Known: true}
+		out.collect(tokens)
+		return out
+	}
+	var out Uses
+	d := json.NewDecoder(strings.NewReader(text))
+	for {
+		t, err := d.Token()
+		if err != nil {
+			out.Known = errors.Is(err, io.EOF)
+			return out
+		}
+		if s, ok := t.(string); ok && strings.Contains(s, "{") { // any string may be a template
+			tokens, _ := hclsyntax.LexTemplate([]byte(s), file, hcl.InitialPos)
+			out.collect(tokens)
+		}
+	}
+}
+
+// collect looks for names before parentheses, and for path.cwd. HCL permits space and comments between the tokens.
+func (u *Uses) collect(tokens hclsyntax.Tokens) {
+	tokens = slices.DeleteFunc(tokens, func(t hclsyntax.Token) bool {
+		return t.Type == hclsyntax.TokenComment || t.Type == hclsyntax.TokenNewline
+	})
+	is := func(i int, t hclsyntax.TokenType) bool { return i >= 0 && i < len(tokens) && tokens[i].Type == t }
+	for i, t := range tokens {
+		if t.Type != hclsyntax.TokenIdent {
+			continue
+		}
+		name := string(t.Bytes)
+		if name == "path" && (is(i+1, hclsyntax.TokenOBrack) || is(i+1, hclsyntax.TokenDot) && is(i+2, hclsyntax.TokenIdent) && string(tokens[i+2].Bytes) == "cwd") {
+			u.Cwd = true
+		}
+		if !is(i+1, hclsyntax.TokenOParen) {
+			continue
+		}
+		for j := i; is(j-1, hclsyntax.TokenDoubleColon) && is(j-2, hclsyntax.TokenIdent); j -= 2 {
+			name = string(tokens[j-2].Bytes) + "::" + name
+		}
+		u.Functions = append(u.Functions, name)
+	}
+}
