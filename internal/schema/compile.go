@@ -45,6 +45,8 @@ type attrCodec struct {
 	name string
 	wire []byte // the name in MessagePack
 	text []byte // the name in JSON, with the colon
+
+	unstored bool // see Attr
 }
 
 // Primitives need no compiling.

@@ -117,6 +117,9 @@ func (c *codec) appendObject(w *form, b []byte, v cty.Value) ([]byte, *failure) 
 	var f *failure
 	for i := range c.attrs {
 		a := &c.attrs[i]
+		if a.unstored && w == &jsonForm {
+			continue
+		}
 		av, ok := ctyvalue.Attribute(v, a.name)
 		if !ok {
 			return nil, mismatched

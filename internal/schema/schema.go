@@ -50,6 +50,7 @@ type Attr struct {
 	Required, Optional, Computed bool
 	Sensitive                    bool
 	WriteOnly                    bool
+	Unstored                     bool // states do not have it: a built-in attribute that Terraform and OpenTofu would refuse there
 	Deprecated                   bool
 	Deprecation                  string
 }

@@ -28,6 +28,7 @@ func newShape(c *codec, attrs []*Attr, blocks []*Nested) *shape {
 	empty := make([]cty.Value, len(c.attrs))
 	for i := range c.attrs {
 		n := nodes[c.attrs[i].name]
+		c.attrs[i].unstored = n.attr != nil && n.attr.Unstored
 		n.name, n.codec, n.step = c.attrs[i].name, c.attrs[i].codec, cty.GetAttrStep{Name: c.attrs[i].name}
 		if n.attr != nil && n.attr.Object != nil {
 			n.inner = newShape(n.element(), n.attr.Object.Attrs, nil)

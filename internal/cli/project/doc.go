@@ -86,6 +86,7 @@ type Project struct {
 	BackendSettings json.RawMessage
 	Settles         addr.Instance // of what the command says what became of calls
 	Replaces        bool          // the command replaces the state, also one that cannot be read
+	Overwrites      bool          // the command writes a whole state, so that an empty file is no error
 
 	deadlines provider.Deadlines
 	interval  time.Duration // between two interim states

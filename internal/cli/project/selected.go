@@ -51,11 +51,22 @@ func (at Selected) ReadNotes(ctx context.Context) (workspace.Left, bool) {
 	return workspace.ReadNotes(ctx, at.env, at.store, at.name)
 }
 
+// Read reads the state without a lock; nil where there is none.
+func (at Selected) Read(ctx context.Context) (*state.Snapshot, bool) {
+	return workspace.Read(ctx, at.env, at.store, at.name)
+}
+
+// InFile reports whether the state is a file of this machine.
+func (at Selected) InFile() bool {
+	_, is := store.As[*store.Local](at.store)
+	return is
+}
+
 // ReadState reads the state of the selected workspace without a lock; nil where there is none.
 func (p *Project) ReadState(ctx context.Context) (*state.Snapshot, bool) {
 	at, ok := p.Selected(ctx)
 	if !ok {
 		return nil, false
 	}
-	return workspace.Read(ctx, at.env, at.store, at.name)
+	return at.Read(ctx)
 }

@@ -103,7 +103,7 @@ func (p *Project) LockRequest(operation string) workspace.Request {
 	}
 	return workspace.Request{
 		Interim:   interim,
-		Operation: operation, Lock: p.Options.Lock, Timeout: p.Options.LockTimeout, Looks: operation == "OperationTypePlan", Unread: p.Replaces, Settles: p.Settles,
+		Operation: operation, Lock: p.Options.Lock, Timeout: p.Options.LockTimeout, Looks: operation == "OperationTypePlan", Unread: p.Replaces, Replaces: p.Overwrites, Settles: p.Settles,
 		Shares:    operation == "OperationTypePlan" || operation == "OperationTypeApply",
 		Refreshes: operation == "OperationTypeApply" || operation == "OperationTypeRefresh",
 		Waiting: func() {

@@ -1,6 +1,7 @@
 package statecmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -71,6 +72,7 @@ func moved(ui *base.Screen, done []state.Renaming, ok, dryRun bool) {
 // moveInto moves into the state of another file. That is written first: should the second writing
 // fail, the objects are in both states, and in none never.
 func moveInto(ctx context.Context, c *base.Call, f *mvFlags, from, to addr.Target, out string) int {
+	f.Backup = cmp.Or(f.Backup, stamped(c, f.State))
 	p, ok := project.Open(c, &f.Options)
 	if !ok {
 		return c.UI.Fail()
@@ -84,8 +86,8 @@ func moveInto(ctx context.Context, c *base.Call, f *mvFlags, from, to addr.Targe
 		return c.UI.Fail()
 	}
 	req := p.LockRequest("state-mv")
-	req.Name = store.Default
-	backup := f.backupOut
+	req.Name, req.Replaces = store.Default, true // an empty file is made into a state, as mktemp leaves one
+	backup := cmp.Or(f.backupOut, stamped(c, out))
 	if backup != store.NoBackup {
 		backup = c.Path(backup)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/state"
 )
 
 // Pull is `state pull`.
@@ -19,16 +20,18 @@ var Pull = &base.Command{
 }
 
 func runPull(ctx context.Context, c *base.Call, f *project.Options) int {
-	p, ok := project.Open(c, f)
+	p, at, ok := selected(ctx, c, f)
 	if !ok {
 		return c.UI.Fail()
 	}
-	s, ok := p.ReadState(ctx)
-	if !ok {
+	s, ok := at.Read(ctx)
+	switch {
+	case !ok:
 		return c.UI.Fail()
-	}
-	if s == nil {
+	case s == nil && at.InFile():
 		return c.UI.Done(base.ExitOK)
+	case s == nil: // as Terraform and OpenTofu print what a service does not have: programs read it
+		s = &state.Snapshot{Version: base.Version}
 	}
 	if err := s.Write(c.Stdout); err != nil {
 		c.Bag.Add(diag.Errorf("Failed to write state", "%s.", err))

@@ -39,7 +39,7 @@ func runPush(ctx context.Context, c *base.Call, f *pushFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	p.Replaces = f.force
+	p.Replaces, p.Overwrites = f.force, true
 	ws, ok := p.LockState(ctx, "", "state-push")
 	if !ok {
 		return c.UI.Fail()
@@ -50,11 +50,13 @@ func runPush(ctx context.Context, c *base.Call, f *pushFlags) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-// follows refuses to overwrite a state with one of another lineage, an older one, or one beside it.
+// follows refuses to overwrite a state with one of another lineage, an older one, or one beside it. A state that has nothing
+// may be overwritten by any, and a state without a lineage is compared with none: older programs wrote such states.
 func follows(ws *workspace.State, pushed *state.Snapshot, bag *diag.Bag) bool {
 	have := ws.Snapshot()
 	switch {
-	case have == nil || have.Len() == 0 && len(have.Outputs) == 0 && have.Lineage == "":
+	case have == nil || have.Len() == 0 && len(have.Outputs) == 0:
+	case have.Lineage == "" || pushed.Lineage == "":
 	case have.Lineage != pushed.Lineage:
 		bag.Add(diag.Errorf("Failed to write state", "Cannot import state with lineage %q over unrelated state with lineage %q, which may be that of another configuration. To replace that one all the same, use -force.", pushed.Lineage, have.Lineage))
 		return false

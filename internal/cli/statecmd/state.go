@@ -3,7 +3,9 @@
 package statecmd
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"os"
 
@@ -41,8 +43,20 @@ func noState() diag.Diagnostic {
 	return diag.Errorf("No state file was found!", "State management commands require a state file. Run this command in a directory where Lethe has been run or use the -state flag to point the command to a specific state location.")
 }
 
+// stamped names the backup of a file that the user named as a state, with the time in seconds as Terraform does, so that no
+// command overwrites the backup of another. It is "" for the state of the workspace, which has a history.
+func stamped(c *base.Call, file string) string {
+	if file == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s.%d.backup", file, c.Now().Unix())
+}
+
 // change locks the state, changes it and writes it back.
 func change(ctx context.Context, c *base.Call, o *project.Options, operation string, edit func(*state.Snapshot) (*state.Snapshot, bool)) int {
+	if operation != "taint" {
+		o.Backup = cmp.Or(o.Backup, stamped(c, cmp.Or(o.StateOut, o.State)))
+	}
 	p, ok := project.Open(c, o)
 	if !ok {
 		return c.UI.Fail()

@@ -19,6 +19,15 @@ func Lock(f *os.File) error {
 	}
 }
 
+// TryLock takes the lock that Lock waits for, if no other process has it. The error says that there are no such locks.
+func TryLock(f *os.File) (held bool, err error) {
+	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, unix.EINTR) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // Share takes part in a lock on an open file, which ends when all processes that take part have closed it.
 func Share(f File) error { return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) }
 

@@ -771,3 +771,18 @@ func TestResultWaits(t *testing.T) {
 	w = &Writer{lazy: time.Hour, closed: true}
 	w.batchWait(timer)
 }
+
+// A file system that cannot synchronise a directory takes a journal.
+func TestWithoutDirectorySync(t *testing.T) {
+	fsys := &disktest.Lacking{FS: disk.OS, NoSync: syscall.EINVAL}
+	path := filepath.Join(t.TempDir(), "j")
+	for _, over := range []bool{false, true} {
+		w := create(t, path, nil, Options{FS: fsys, Over: over})
+		if err := errors.Join(w.Result(0, Change{object(t, "a.x"), entry("1")}), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if to, err := Aside(fsys, path); err != nil || Remove(fsys, to) != nil {
+		t.Error(err)
+	}
+}

@@ -392,7 +392,7 @@ func Remove(fsys disk.FS, path string) error {
 	if err != nil {
 		return fmt.Errorf("the journal cannot be removed: %w", err)
 	}
-	return fsys.SyncDir(filepath.Dir(path))
+	return disk.SyncDir(fsys, filepath.Dir(path))
 }
 
 // Aside renames a journal that cannot be applied and gives its new path: it may hold what is
@@ -408,6 +408,6 @@ func Aside(fsys disk.FS, path string) (string, error) {
 		if err := fsys.Rename(path, to); err != nil {
 			return "", fmt.Errorf("the journal cannot be put aside: %w", err)
 		}
-		return to, fsys.SyncDir(filepath.Dir(path))
+		return to, disk.SyncDir(fsys, filepath.Dir(path))
 	}
 }

@@ -135,7 +135,7 @@ func Create(path string, h Header, o Options) (*Writer, error) {
 		err = w.fs.Rename(made, path)
 	}
 	if err == nil {
-		err = w.fs.SyncDir(filepath.Dir(path))
+		err = disk.SyncDir(w.fs, filepath.Dir(path))
 	}
 	if err != nil {
 		w.file.Close()
@@ -489,7 +489,7 @@ func (w *Writer) put(b []byte, wait bool) error {
 	}()
 	_, err := w.file.Write(b)
 	if err == nil {
-		err = w.file.DataSync()
+		err = disk.Synced(w.file.DataSync())
 	}
 	<-copied
 	w.took = time.Since(began)

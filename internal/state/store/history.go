@@ -37,9 +37,8 @@ type Past struct {
 // Counts say in how many objects a state differs from the one before it.
 type Counts struct{ Added, Changed, Removed int }
 
-// The former states of a Local are hard links to its backups: what a backup holds is written once, and the next
-// one is another file. The first writing of each command makes one. Those that write more than once, which is
-// when they take in what a journal has, copy what they wrote before. A command that makes no backup keeps nothing.
+// The former states of a Local are copies, and not links to its backups: Terraform and editors write those in place. Each
+// writing keeps the state that it replaces. A command that makes no backup keeps nothing.
 const keptStates = 20 // how many former states there are at most
 
 // keptBytes is how many bytes they have together. Tests make it small.
@@ -98,22 +97,15 @@ func (l *Local) listKept(workspace string) ([]kept, error) {
 	return out, nil
 }
 
-// keep makes a former state of one that was written at some time, and that is in a backup; "": in none. A history
-// that cannot be kept is no reason not to write the next state.
-func (l *Local) keep(workspace, backup string, old []byte, written time.Time) {
+// keep makes a former state of one that was written at some time. A history that cannot be kept is no reason not to write
+// the next state.
+func (l *Local) keep(workspace string, old []byte, written time.Time) {
 	serial, _, ok := identity(old)
 	dir := l.historyDir(workspace)
 	if !ok || l.fs.MkdirAll(dir, disk.DirMode) != nil {
 		return
 	}
-	to := filepath.Join(dir, keptName(serial, written, l.seal != nil))
-	from, err := disk.Resolve(l.fs, backup)
-	if err == nil && backup != "" {
-		err = l.fs.Link(from, to)
-	}
-	if backup == "" || err != nil && !errors.Is(err, fs.ErrExist) { // another file system, or one without links
-		_ = disk.Replace(l.fs, to, old)
-	}
+	_ = disk.Replace(l.fs, filepath.Join(dir, keptName(serial, written, l.seal != nil)), old)
 	all, _ := l.listKept(workspace)
 	bytes := int64(0)
 	for n, k := range all {
@@ -192,9 +184,9 @@ func (l *Local) History(_ context.Context, workspace string) ([]Past, error) {
 		return nil, fmt.Errorf("the former states cannot be listed: %w", err)
 	}
 	for _, k := range all {
-		data, err := l.fs.ReadFile(filepath.Join(l.historyDir(workspace), k.name))
-		if err != nil {
-			continue // another command has removed it
+		data, err := l.readKept(workspace, k)
+		if err != nil || data == nil {
+			continue // another command has removed it, or another program has changed it
 		}
 		_, lineage, _ := identity(data)
 		out = append(out, Past{Serial: k.serial, Lineage: lineage, Time: k.time})
@@ -210,8 +202,20 @@ func (l *Local) Former(_ context.Context, workspace string, serial uint64) ([]by
 	all, err := l.listKept(workspace)
 	for _, k := range all {
 		if k.serial == serial {
-			return disk.Read(l.fs, filepath.Join(l.historyDir(workspace), k.name))
+			if data, err := l.readKept(workspace, k); err != nil || data != nil {
+				return data, err
+			}
 		}
 	}
 	return nil, err
+}
+
+// readKept reads a former state. It is nil if the file now has another serial than its name: in directories of older
+// versions of Lethe it is a link to a backup, which another program may have written.
+func (l *Local) readKept(workspace string, k kept) ([]byte, error) {
+	data, err := disk.Read(l.fs, filepath.Join(l.historyDir(workspace), k.name))
+	if serial, _, ok := identity(data); err != nil || !ok || serial != k.serial {
+		return nil, err
+	}
+	return data, nil
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -70,6 +71,7 @@ type Local struct {
 	mu      sync.Mutex
 	held    map[string]*holding // locks, by workspace
 	backups map[string]bool     // workspaces whose backup is made
+	hurry   bool                // another program holds the guard of a directory for long
 	written map[string]bool     // workspaces that were written: from then on they are read there
 }
 
@@ -187,12 +189,26 @@ func (l *Local) read(path string) ([]byte, error) {
 			return nil, err
 		case bytes.Equal(data, retired): // replaced between our opening and reading it
 			continue
-		case isPlaceholder(data):
-			return nil, nil
 		}
-		return data, nil
+		if data, err = l.whole(path, data); isPlaceholder(data) {
+			return nil, err
+		}
+		return data, err
 	}
 	return nil, errors.New("other programs keep replacing the file while it is read; try again when they are done")
+}
+
+// whole returns the content of a state, which is in a copy beside it if the process was lost while it wrote in place.
+func (l *Local) whole(path string, data []byte) ([]byte, error) {
+	target, err := disk.Resolve(l.fs, path)
+	if err != nil {
+		return data, nil // what could be read is no file
+	}
+	pending, err := disk.Read(l.fs, disk.Pending(target))
+	if err != nil || pending == nil || json.Valid(data) {
+		return data, err
+	}
+	return pending, nil
 }
 
 // versionOf is a checksum of the content: of two polynomials, since one is short. It guards

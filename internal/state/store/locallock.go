@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -41,7 +42,36 @@ func (l *Local) Lock(_ context.Context, workspace string, who LockInfo) (func(co
 		return nil, fmt.Errorf("the lock info cannot be written: %w", err)
 	}
 	l.held[workspace] = h
+	l.tidy(workspace, h)
 	return func(context.Context) error { return l.unlock(workspace, h) }, nil
+}
+
+// tidy finishes and removes what commands that were killed have left beside a locked state: a state that was being written
+// in place, and whole states that did not get to their place. Commands without the lock that write at this moment hold the
+// guard; then nothing is removed.
+func (l *Local) tidy(workspace string, h *holding) {
+	release, ok := guardDir(filepath.Dir(h.path), 0)
+	if !ok {
+		return
+	}
+	defer release()
+	if pending, err := disk.Read(l.fs, disk.Pending(h.path)); err == nil && json.Valid(pending) {
+		now, err := disk.Read(l.fs, h.path)
+		if err == nil && !json.Valid(now) {
+			err = disk.Rewrite(l.fs, h.path, pending)
+		}
+		if err == nil {
+			_ = l.fs.Remove(disk.Pending(h.path))
+		}
+	}
+	disk.Sweep(l.fs, h.path)
+	disk.Sweep(l.fs, h.info)
+	if backup := l.BackupFile(workspace); backup != "" {
+		if backup, err := disk.Resolve(l.fs, backup); err == nil {
+			disk.Sweep(l.fs, backup)
+		}
+	}
+	disk.SweepAll(l.fs, l.historyDir(workspace))
 }
 
 // infoFile is where Terraform and OpenTofu say who has the lock.
@@ -122,20 +152,49 @@ func (l *Local) placeholder(h *holding) (made bool, err error) {
 		return false, err
 	}
 	defer l.fs.Remove(f.Name())
-	if _, err = io.WriteString(f, placeholderHead+uuid.NewString()+placeholderTail); err == nil {
-		err = f.Sync()
+	if err = errors.Join(fill(f), lockFile(f)); err != nil {
+		f.Close()
+		return false, err
 	}
+	err = l.fs.Link(f.Name(), h.path)
 	if err == nil {
-		err = lockFile(f)
+		h.file, h.placeholder = f, true
+		return true, nil
 	}
-	if err == nil {
-		err = l.fs.Link(f.Name(), h.path)
+	f.Close()
+	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) { // the temporary file: the command that has the lock tidies up
+		return false, nil
+	}
+	return l.bare(h)
+}
+
+// fill writes a placeholder.
+func fill(f disk.File) error {
+	_, err := io.WriteString(f, placeholderHead+uuid.NewString()+placeholderTail)
+	return errors.Join(err, disk.Synced(f.Sync()))
+}
+
+// bare makes a placeholder where the file system has no links: a file that is locked first and filled then. Another command
+// may lock it first; then it stays for that command.
+func (l *Local) bare(h *holding) (made bool, err error) {
+	f, err := l.fs.OpenFile(h.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, disk.FileMode)
+	if errors.Is(err, fs.ErrExist) {
+		return false, nil
 	}
 	if err != nil {
+		return false, err
+	}
+	if err = errors.Join(f.Chmod(disk.FileMode), lockFile(f)); err != nil {
 		f.Close()
-		if errors.Is(err, fs.ErrExist) {
-			err = nil
-		}
+		return false, err
+	}
+	if !l.inPlace(f, h.path) {
+		f.Close()
+		return false, nil
+	}
+	if err = fill(f); err != nil {
+		l.fs.Remove(h.path)
+		f.Close()
 		return false, err
 	}
 	h.file, h.placeholder = f, true
@@ -176,6 +235,10 @@ func (l *Local) unlock(workspace string, h *holding) error {
 // release gives the lock back, and removes what was only made for it.
 func (l *Local) release(h *holding) error {
 	if !h.placeholder || !l.inPlace(h.file, h.path) {
+		if nameless(h.file) {
+			retire(h.file)
+			return nil
+		}
 		unlockFile(h.file)
 		return h.file.Close()
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/state/disk"
 )
@@ -22,7 +23,7 @@ func (l *Local) Put(_ context.Context, workspace string, data []byte, prev Versi
 	if err := l.fs.MkdirAll(filepath.Dir(path), disk.DirMode); err != nil {
 		return "", unwritable(err)
 	}
-	defer guardDir(filepath.Dir(path))()
+	defer l.guard(filepath.Dir(path))()
 	now, err := l.read(l.readPath(workspace))
 	if err != nil {
 		return "", unwritable(err)
@@ -39,6 +40,25 @@ func (l *Local) Put(_ context.Context, workspace string, data []byte, prev Versi
 	return versionOf(data), nil
 }
 
+// longestGuard is how long a writer waits for others in its directory. Their writing takes milliseconds; whoever has the
+// guard for longer is another program.
+var longestGuard = 2 * time.Second
+
+// guard takes the guard of a directory. It waits for a program that has it for long once and no more.
+func (l *Local) guard(dir string) (release func()) {
+	l.mu.Lock()
+	longest := longestGuard
+	if l.hurry {
+		longest = 0
+	}
+	l.mu.Unlock()
+	release, ok := guardDir(dir, longest)
+	l.mu.Lock()
+	l.hurry = !ok
+	l.mu.Unlock()
+	return release
+}
+
 func unwritable(err error) error { return fmt.Errorf("the state cannot be written: %w", err) }
 
 // backup copies what the first Put will overwrite. What a later one will is kept as a former state.
@@ -53,7 +73,7 @@ func (l *Local) backup(workspace, path string, now []byte) error {
 	info, unseen := l.fs.Stat(path)
 	if done {
 		if unseen == nil {
-			l.keep(workspace, "", now, info.ModTime())
+			l.keep(workspace, now, info.ModTime())
 		}
 		return nil
 	}
@@ -68,7 +88,7 @@ func (l *Local) backup(workspace, path string, now []byte) error {
 		return fmt.Errorf("the state was not written, because its backup could not be: %w", err)
 	}
 	if unseen == nil {
-		l.keep(workspace, to, old, info.ModTime())
+		l.keep(workspace, old, info.ModTime())
 	}
 	l.mu.Lock()
 	l.backups[workspace] = true
@@ -87,11 +107,14 @@ func (l *Local) replace(workspace, path string, data []byte) error {
 		return err
 	}
 	next, err := disk.ReplaceWith(l.fs, path, data, func(f disk.File) error { return lockFile(f) })
-	if next != nil {
+	switch {
+	case next != nil:
 		l.written[workspace] = true
 		old := h.file
 		h.file, h.placeholder = next, false
 		retire(old)
+	case err == nil: // in place, and the lock stays where it is
+		l.written[workspace], h.placeholder = true, false
 	}
 	return err
 }
@@ -100,15 +123,15 @@ func (l *Local) replace(workspace, path string, data []byte) error {
 // encrypts what is left behind.
 func (l *Local) SetAside(workspace string) error {
 	path := l.File(workspace)
-	err := l.fs.Rename(path, path+".backup")
-	if err == nil && l.seal != nil {
-		var data []byte
-		if data, err = disk.Read(l.fs, path+".backup"); err == nil && len(data) > 0 {
-			data, err = l.seal(data)
-		}
-		if err == nil {
-			err = disk.Replace(l.fs, path+".backup", data)
-		}
+	data, err := l.read(path)
+	if err == nil && len(data) > 0 && l.seal != nil {
+		data, err = l.seal(data)
+	}
+	if err == nil && len(data) > 0 {
+		err = disk.Replace(l.fs, path+".backup", data)
+	}
+	if err == nil {
+		err = disk.Discard(l.fs, path)
 	}
 	if err != nil {
 		return err
@@ -117,7 +140,7 @@ func (l *Local) SetAside(workspace string) error {
 	for _, k := range all {
 		l.sealKept(l.historyDir(workspace), k)
 	}
-	return l.fs.SyncDir(filepath.Dir(path))
+	return disk.SyncDir(l.fs, filepath.Dir(path))
 }
 
 // Delete implements Store.
@@ -128,7 +151,7 @@ func (l *Local) Delete(_ context.Context, workspace string) error {
 	dir := l.at(l.opts.WorkspaceDir)
 	err := l.fs.RemoveAll(filepath.Join(dir, workspace))
 	if err == nil {
-		err = l.fs.SyncDir(dir)
+		err = disk.SyncDir(l.fs, dir)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the workspace %q cannot be deleted: %w", workspace, err)

@@ -133,7 +133,7 @@ func remoteState(read RemoteState, check RemoteCheck) *builtin.Data {
 		Schema: &schema.Schema{Block: &schema.Block{Attrs: []*schema.Attr{
 			{Name: "backend", Type: cty.String, Required: true, Description: "The type of the backend to read, such as \"local\"."},
 			{Name: "config", Type: cty.DynamicPseudoType, Optional: true, Description: "The settings of the backend."},
-			{Name: secretConfig, Type: cty.DynamicPseudoType, Optional: true, WriteOnly: true, Description: "Settings of the backend that are kept nowhere, such as its credentials. They are added to those of config, and come before them."},
+			{Name: secretConfig, Type: cty.DynamicPseudoType, Optional: true, WriteOnly: true, Unstored: true, Description: "Settings of the backend that are kept nowhere, such as its credentials. They are added to those of config, and come before them."},
 			{Name: "defaults", Type: cty.DynamicPseudoType, Optional: true, Description: "Values of outputs that the state does not have."},
 			{Name: "outputs", Type: cty.DynamicPseudoType, Computed: true, Description: "The root outputs of the state."},
 			{Name: "workspace", Type: cty.String, Optional: true, Description: "The workspace to read; default: \"default\"."},
@@ -165,7 +165,7 @@ func validateRemote(check RemoteCheck, config cty.Value) provider.Diags {
 
 func readRemote(ctx context.Context, read RemoteState, object string, config cty.Value) (cty.Value, provider.Diags) {
 	workspace := "default"
-	if w := config.GetAttr("workspace"); !w.IsNull() {
+	if w := config.GetAttr("workspace"); !w.IsNull() && w.AsString() != "" { // as Terraform and OpenTofu have it
 		workspace = w.AsString()
 	}
 	if read == nil {
