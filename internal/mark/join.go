@@ -1,7 +1,6 @@
 package mark
 
 import (
-	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -42,7 +41,7 @@ func (t *marksAt) next(step cty.PathStep) *marksAt {
 	case cty.GetAttrStep:
 		return child(&t.names, step.Name)
 	case cty.IndexStep:
-		k, ok := addr.KeyOf(step.Key)
+		k, ok := keyOf(step.Key)
 		if !ok {
 			return nil
 		}
@@ -98,12 +97,12 @@ func (t *marksAt) rise(v cty.Value) cty.Value {
 
 func (t *marksAt) mapping(v cty.Value) cty.Value {
 	vals := v.AsValueMap()
-	lost := marksAt{items: t.items}
+	var lost []*marksAt
 	for name, sub := range t.names {
 		if e, ok := vals[name]; ok {
 			vals[name] = sub.apply(e)
 		} else {
-			lost.here = append(lost.here, sub.here...)
+			lost = append(lost, sub)
 		}
 	}
 	switch {
@@ -112,17 +111,20 @@ func (t *marksAt) mapping(v cty.Value) cty.Value {
 	case len(vals) > 0:
 		v = cty.MapVal(vals)
 	}
-	return lost.rise(v)
+	for _, sub := range t.items {
+		lost = append(lost, sub)
+	}
+	return riseAll(v, lost)
 }
 
 func (t *marksAt) sequence(v cty.Value) cty.Value {
 	vals := v.AsValueSlice()
-	lost := marksAt{names: t.names}
+	var lost []*marksAt
 	for i, sub := range t.items {
 		if i < len(vals) {
 			vals[i] = sub.apply(vals[i])
 		} else {
-			lost.here = append(lost.here, sub.here...)
+			lost = append(lost, sub)
 		}
 	}
 	switch {
@@ -131,5 +133,16 @@ func (t *marksAt) sequence(v cty.Value) cty.Value {
 	case len(vals) > 0:
 		v = cty.ListVal(vals)
 	}
-	return lost.rise(v)
+	for _, sub := range t.names {
+		lost = append(lost, sub)
+	}
+	return riseAll(v, lost)
+}
+
+// riseAll puts all marks at and below places that v does not have onto v.
+func riseAll(v cty.Value, lost []*marksAt) cty.Value {
+	for _, sub := range lost {
+		v = sub.rise(v)
+	}
+	return v
 }

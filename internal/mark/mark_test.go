@@ -148,3 +148,118 @@ func BenchmarkJoin(b *testing.B) {
 		})
 	}
 }
+
+// TestJoinRisesFromBelow: a mark below a key or an index that the value does not have rises, too.
+func TestJoinRisesFromBelow(t *testing.T) {
+	x := cty.ObjectVal(map[string]cty.Value{"x": cty.StringVal("s"), "y": cty.TupleVal([]cty.Value{cty.True})})
+	for name, raw := range map[string]cty.Value{
+		"map": cty.MapVal(map[string]cty.Value{"b": x}), "object": cty.ObjectVal(map[string]cty.Value{"b": x}),
+		"list": cty.ListVal([]cty.Value{x}), "tuple": cty.TupleVal([]cty.Value{x}),
+		"empty map": cty.MapValEmpty(x.Type()), "empty list": cty.ListValEmpty(x.Type()),
+	} {
+		for _, at := range []cty.Path{
+			cty.IndexStringPath("a"), cty.IndexStringPath("a").GetAttr("x"), cty.IndexStringPath("a").GetAttr("y").IndexInt(0),
+			cty.IndexIntPath(3), cty.IndexIntPath(3).GetAttr("x"), cty.IndexIntPath(3).GetAttr("y").IndexInt(0), cty.GetAttrPath("a").GetAttr("x").GetAttr("z"),
+		} {
+			v := Value{Raw: raw, Marks: []At{{Path: at, Tag: Sensitive}}}.Join()
+			if !Is(v, Sensitive) {
+				t.Errorf("%s: the mark at %s is lost: %#v", name, PathString(at), v)
+			}
+		}
+	}
+}
+
+// TestUnion: a list has at most one mark for each path and tag, whatever the steps of the path are.
+func TestUnion(t *testing.T) {
+	member := cty.ObjectVal(map[string]cty.Value{"a": cty.StringVal("x")})
+	paths := []cty.Path{
+		nil, cty.GetAttrPath("a"), cty.GetAttrPath("ab"), cty.GetAttrPath("a").GetAttr("b"), cty.IndexStringPath("a"), cty.IndexStringPath("1"), cty.IndexIntPath(1),
+		cty.GetAttrPath("s").Index(member), cty.GetAttrPath("s").Index(cty.StringVal("x")), cty.GetAttrPath("s").Index(cty.NumberFloatVal(1.5)), cty.GetAttrPath("s").Index(cty.NumberFloatVal(-1)),
+	}
+	var all []At
+	for _, p := range paths {
+		all = append(all, At{Path: p, Tag: Sensitive}, At{Path: p, Tag: Ephemeral})
+	}
+	if got := Union(nil, append(all, all...)); len(got) != len(all) {
+		t.Errorf("%d marks, want %d", len(got), len(all))
+	}
+	if got := Union(all[:5], all); len(got) != len(all) || got[4].Path.Equals(got[5].Path) && got[4].Tag == got[5].Tag {
+		t.Errorf("%d marks, want %d", len(got), len(all))
+	}
+}
+
+// TestCarryIsLinear compares the work for two sizes, in allocations: time says little on a busy machine.
+func TestCarryIsLinear(t *testing.T) {
+	shapes := map[string]func(n int) (cty.Value, func(int) cty.Path){
+		"list": func(n int) (cty.Value, func(int) cty.Path) {
+			vals := make([]cty.Value, n)
+			for i := range vals {
+				vals[i] = cty.NumberIntVal(int64(i))
+			}
+			return cty.ListVal(vals), cty.IndexIntPath
+		},
+		"map": func(n int) (cty.Value, func(int) cty.Path) {
+			vals := make(map[string]cty.Value, n)
+			for i := range n {
+				vals[fmt.Sprint(i)] = cty.NumberIntVal(int64(i))
+			}
+			return cty.MapVal(vals), func(i int) cty.Path { return cty.IndexStringPath(fmt.Sprint(i)) }
+		},
+	}
+	for name, shape := range shapes {
+		work := func(n int) float64 {
+			raw, at := shape(n)
+			v := Value{Raw: raw}
+			for i := range n {
+				v.Marks = append(v.Marks, At{Path: at(i), Tag: Sensitive})
+			}
+			if got := Carry(v, raw); len(got) != n || len(got[n-1].Path) != 1 {
+				t.Fatalf("%s: %d marks are left of %d", name, len(got), n)
+			}
+			return testing.AllocsPerRun(2, func() { Carry(v, raw) })
+		}
+		small, large := work(500), work(5000)
+		if large > 15*small {
+			t.Errorf("%s: ten times the size takes %.0f instead of %.0f allocations", name, large, small)
+		}
+	}
+}
+
+// TestPlaces: a place is touched by the marks at it, above it and below it.
+func TestPlaces(t *testing.T) {
+	p := NewPlaces([]At{{Path: cty.GetAttrPath("a").IndexInt(1), Tag: Sensitive}, {Path: cty.GetAttrPath("b"), Tag: Ephemeral}})
+	for _, c := range []struct {
+		path                 cty.Path
+		sensitive, ephemeral bool
+	}{
+		{nil, true, true},
+		{cty.GetAttrPath("a"), true, false},
+		{cty.GetAttrPath("a").IndexInt(1), true, false},
+		{cty.GetAttrPath("a").IndexInt(1).GetAttr("x"), true, false},
+		{cty.GetAttrPath("a").IndexInt(11), false, false},
+		{cty.GetAttrPath("ab"), false, false},
+		{cty.GetAttrPath("b").IndexString("x"), false, true},
+	} {
+		if s, e := p.Touch(c.path, Sensitive), p.Touch(c.path, Ephemeral); s != c.sensitive || e != c.ephemeral {
+			t.Errorf("%s: sensitive %v, ephemeral %v", PathString(c.path), s, e)
+		}
+	}
+}
+
+func TestSamePaths(t *testing.T) {
+	a, b, c := cty.GetAttrPath("a"), cty.GetAttrPath("b"), cty.GetAttrPath("a").IndexInt(0)
+	for _, x := range []struct {
+		a, b []cty.Path
+		same bool
+	}{
+		{nil, nil, true},
+		{[]cty.Path{a, b, c}, []cty.Path{c, a, b}, true},
+		{[]cty.Path{a, b}, []cty.Path{a, c}, false},
+		{[]cty.Path{a}, []cty.Path{a, b}, false},
+		{[]cty.Path{a}, nil, false},
+	} {
+		if got := SamePaths(x.a, x.b); got != x.same {
+			t.Errorf("%v %v: %v", x.a, x.b, got)
+		}
+	}
+}

@@ -82,7 +82,7 @@ func (t *Tools) StoredData(config mark.Value, e *state.Entry) (mark.Value, *stat
 	}
 	t.tell(event.Stored{Object: t.Object})
 	value, next := markResult(t, v, config), *e
-	if next.Sensitive = value.PathsOf(mark.Sensitive); samePaths(next.Sensitive, e.Sensitive) {
+	if next.Sensitive = value.PathsOf(mark.Sensitive); mark.SamePaths(next.Sensitive, e.Sensitive) {
 		return value, e, true
 	}
 	return value, &next, true

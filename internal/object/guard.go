@@ -23,9 +23,10 @@ func guardWriteOnly(t *Tools, config mark.Value) {
 	if t.Walk.Secrets == nil || len(config.Marks) == 0 || !t.Type.HasWriteOnly() {
 		return
 	}
+	marked := mark.NewPlaces(config.Marks)
 	for _, p := range t.Type.WriteOnly(config.Raw) {
-		ephemeral, sensitive := marksAt(config.Marks, p)
-		if !ephemeral && !sensitive {
+		ephemeral := marked.Touch(p, mark.Ephemeral)
+		if !ephemeral && !marked.Touch(p, mark.Sensitive) {
 			continue
 		}
 		v, err := p.Apply(config.Raw)
@@ -48,28 +49,18 @@ func (w *Walk) Given(args mark.Value, s *schema.Schema, to string) {
 	if s != nil {
 		sensitive = mark.SensitiveAt(s.SensitivePaths(args.Raw))
 	}
+	marked, hidden := mark.NewPlaces(args.Marks), mark.NewPlaces(sensitive)
 	secret.Leaves(args.Raw, func(p cty.Path, leaf cty.Value, _ string) {
-		if ephemeral, _ := marksAt(args.Marks, p); !ephemeral {
+		if !marked.Touch(p, mark.Ephemeral) {
 			return
 		}
 		origin := secret.Origin{Addr: to, Path: mark.PathBelow(p), Kind: secret.Setting}
-		if _, hidden := marksAt(sensitive, p); hidden {
+		if hidden.Touch(p, mark.Sensitive) {
 			w.Secrets.AddValue(leaf, origin)
 		} else {
 			w.Secrets.MaskUnlessPlain(leaf, origin)
 		}
 	})
-}
-
-// marksAt says which marks a value at path has, in part at least.
-func marksAt(marks []mark.At, path cty.Path) (ephemeral, sensitive bool) {
-	for _, m := range marks {
-		if path.HasPrefix(m.Path) || m.Path.HasPrefix(path) {
-			ephemeral = ephemeral || m.Tag == mark.Ephemeral
-			sensitive = sensitive || m.Tag == mark.Sensitive
-		}
-	}
-	return ephemeral, sensitive
 }
 
 // guardResult registers what the provider computed for an ephemeral resource. What is configured

@@ -193,8 +193,5 @@ func withSchemaMarks(t *Tools, configured []mark.At, v cty.Value) []mark.At {
 	if t.Type.HasWriteOnly() {
 		configured = slices.DeleteFunc(configured, func(m mark.At) bool { return t.Type.IsWriteOnly(m.Path) })
 	}
-	for _, m := range mark.SensitiveAt(t.Type.SensitivePaths(v)) {
-		configured = mark.Add(configured, m)
-	}
-	return configured
+	return mark.Union(configured, mark.SensitiveAt(t.Type.SensitivePaths(v)))
 }

@@ -284,12 +284,7 @@ func remarked(t *Tools, e *state.Entry, p *Proposal) bool {
 		return false
 	}
 	was, is := sensitivePaths(t, p.Value, e.Sensitive), markResult(t, p.Value, p.Asked).PathsOf(mark.Sensitive)
-	return !samePaths(was, is)
-}
-
-// samePaths reports whether two sets have the same paths.
-func samePaths(a, b []cty.Path) bool {
-	return len(a) == len(b) && !slices.ContainsFunc(a, func(p cty.Path) bool { return !slices.ContainsFunc(b, p.Equals) })
+	return !mark.SamePaths(was, is)
 }
 
 // Nothing reports whether a proposal leaves an object as it is. Sets may be equal though their wire
@@ -419,11 +414,8 @@ func ignore(t *Tools, config mark.Value, prior cty.Value, was *state.Entry, f Fo
 	for _, p := range paths {
 		out.Raw = overlay(out.Raw, prior, p)
 	}
-	for _, m := range mark.SensitiveAt(was.Sensitive) {
-		if ignored(m.Path) {
-			out.Marks = mark.Add(out.Marks, m)
-		}
-	}
+	stored := slices.DeleteFunc(mark.SensitiveAt(was.Sensitive), func(m mark.At) bool { return !ignored(m.Path) })
+	out.Marks = mark.Union(out.Marks, stored)
 	return out
 }
 

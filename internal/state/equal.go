@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/jsontext"
+	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -120,7 +121,7 @@ func (c *comparison) entries(at addr.AbsResource, x, y *Entry) bool {
 	}
 	return y != nil && x.Schema == y.Schema && x.Provider == y.Provider && x.IdentitySchema == y.IdentitySchema &&
 		x.CreateFirst == y.CreateFirst && x.SkipDestroy == y.SkipDestroy && x.Tainted == y.Tainted &&
-		bytes.Equal(x.Private, y.Private) && maps.Equal(x.Flatmap, y.Flatmap) && samePaths(x.Sensitive, y.Sensitive) &&
+		bytes.Equal(x.Private, y.Private) && maps.Equal(x.Flatmap, y.Flatmap) && mark.SamePaths(x.Sensitive, y.Sensitive) &&
 		c.recorded(at, x.Recorded, y.Recorded) &&
 		jsontext.Same(x.Attrs, y.Attrs) && jsontext.Same(x.Identity, y.Identity) && jsontext.Same(x.Extra, y.Extra)
 }
@@ -134,8 +135,4 @@ func (c *comparison) recorded(at addr.AbsResource, x, y []addr.Resource) bool {
 	}
 	self := at.Resource()
 	return slices.Equal(c.ca.Of(self, x), c.cb.Of(self, y))
-}
-
-func samePaths(a, b paths) bool {
-	return len(a) == len(b) && (len(a) == 0 || cty.NewPathSet(a...).Equal(cty.NewPathSet(b...)))
 }

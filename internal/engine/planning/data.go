@@ -48,9 +48,7 @@ func (p *planner) readAll(_ context.Context, f *walk.Fan, d *program.Declaration
 // placeholder is what is known of a result before it was read.
 func placeholder(t *object.Tools, config mark.Value) mark.Value {
 	after := mark.Value{Raw: t.Type.Placeholder(config.Raw), Marks: config.Sensitive().Marks}
-	for _, m := range mark.SensitiveAt(t.Type.SensitivePaths(after.Raw)) {
-		after.Marks = mark.Add(after.Marks, m)
-	}
+	after.Marks = mark.Union(after.Marks, mark.SensitiveAt(t.Type.SensitivePaths(after.Raw)))
 	return after
 }
 

@@ -1,6 +1,8 @@
 package run
 
 import (
+	"slices"
+
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -36,14 +38,13 @@ func override(a, b mark.Value) mark.Value {
 	}
 	out := mark.Value{Raw: cty.ObjectVal(attrs)}
 	for i, side := range [][]mark.At{a.Marks, b.Marks} {
-		for _, m := range side {
-			if len(m.Path) > 0 {
-				if step, ok := m.Path[0].(cty.GetAttrStep); ok && set[step.Name] != (i == 1) {
-					continue
-				}
+		out.Marks = mark.Union(out.Marks, slices.DeleteFunc(slices.Clone(side), func(m mark.At) bool {
+			if len(m.Path) == 0 {
+				return false
 			}
-			out.Marks = mark.Add(out.Marks, m)
-		}
+			step, ok := m.Path[0].(cty.GetAttrStep)
+			return ok && set[step.Name] != (i == 1)
+		}))
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/convert"
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -46,13 +47,74 @@ func (e *For) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		return Raise(cty.DynamicVal, coll), t.diags
 	}
 	t.begin(bare.LengthInt())
+	veiled := mark.Is(coll, mark.Sensitive)
 	for k, v := range Entries(bare) {
 		if !t.within() || len(t.diags) > enough {
 			break
 		}
-		t.turn(remark(k), remark(v))
+		if veiled {
+			t.veiledTurn(k, v, coll)
+		} else {
+			t.turn(mark.Same(k, coll), mark.Same(v, coll))
+		}
 	}
 	return remark(t.finish()), t.diags
+}
+
+// veiledTurn evaluates one turn over a sensitive collection. As in HCL, the loop variables are not sensitive, and the
+// result of the loop is: nonsensitive() around the loop makes all of it visible. Diagnostics must not show the elements of
+// coll: if the turn reports anything, it is evaluated again with sensitive variables, for the diagnostics alone.
+// Ephemeral marks stay on the variables, because Names learns what functions make of ephemeral text by its mark.
+func (t *turns) veiledTurn(k, v, coll cty.Value) {
+	visible := mark.Without(coll, mark.Sensitive)
+	before, reported := len(t.diags), &diag.Bag{}
+	t.reportingTo(reported, func() { t.turn(mark.Same(k, visible), mark.Same(v, visible)) })
+	if len(t.diags) == before && reported.Len() == 0 {
+		return
+	}
+	seen := t.diags[before:]
+	t.diags, t.child = t.diags[:before:before], nil
+	if t.s != nil && t.s.Meter != nil && t.s.Meter.Exceeded() { // which is reported once, and shows no values
+		t.s.Bag.Add(reported.List()...)
+		return
+	}
+	again := &turns{e: t.e, ctx: t.ctx, s: t.s, known: true, result: t.result}
+	again.begin(1)
+	told := &diag.Bag{}
+	t.reportingTo(told, func() { again.turn(mark.Same(k, coll), mark.Same(v, coll)) })
+	if len(seen) > 0 && len(again.diags) == 0 && told.Len() == 0 {
+		again.diags = withoutValues(seen)
+	}
+	t.diags = append(t.diags, again.diags...)
+	if t.s != nil {
+		t.s.Bag.Add(told.List()...)
+	}
+}
+
+// reportingTo evaluates something whose diagnostics go into another bag.
+func (t *turns) reportingTo(bag *diag.Bag, evaluate func()) {
+	if t.s == nil {
+		evaluate()
+		return
+	}
+	outer := t.s.Bag
+	t.s.Bag = bag
+	evaluate()
+	t.s.Bag = outer
+}
+
+// withoutValues replaces the details of diagnostics that may show an element of a sensitive collection.
+func withoutValues(ds hcl.Diagnostics) hcl.Diagnostics {
+	out := make(hcl.Diagnostics, len(ds))
+	for i, d := range ds {
+		hidden := *d
+		if d.Expression != nil {
+			hidden.Detail = "The details are not shown, because they could reveal a sensitive value."
+			hidden.Expression, hidden.EvalContext, hidden.Extra = nil, nil, nil
+		}
+		out[i] = &hidden
+	}
+	return out
 }
 
 func (e *For) iterable(v cty.Value, ctx *hcl.EvalContext) *hcl.Diagnostic {
@@ -238,8 +300,12 @@ func (t *turns) duplicate(name string, ctx *hcl.EvalContext) {
 	if t.result.IsMarked() {
 		what = "the same key"
 	}
-	t.report(errorIn(t.e.KeyExpr, ctx, t.e.KeyExpr.Range(), t.e.SrcRange, "Duplicate object key",
-		fmt.Sprintf("Two different items produced %s in this 'for' expression. If duplicates are expected, use the ellipsis (...) after the value expression to enable grouping by key.", what)))
+	d := errorIn(t.e.KeyExpr, ctx, t.e.KeyExpr.Range(), t.e.SrcRange, "Duplicate object key",
+		fmt.Sprintf("Two different items produced %s in this 'for' expression. If duplicates are expected, use the ellipsis (...) after the value expression to enable grouping by key.", what))
+	if t.result.IsMarked() {
+		d.Expression, d.EvalContext = nil, nil
+	}
+	t.report(d)
 }
 
 // tryCondition looks for what is wrong with the if clause where no element would show it.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
@@ -24,6 +25,9 @@ func (s *scope) Value(e *expr.Ref) (cty.Value, hcl.Diagnostics) {
 	case expr.RootCall:
 		if e.HasKey {
 			return s.moduleAt(e, e.Key.Value(), e.KeyRange())
+		}
+		if e.Output == "" && len(e.Rest) > 0 {
+			return cty.DynamicVal, unexpectedKey(e)
 		}
 		return s.module(e)
 	case expr.RootResource:
@@ -211,6 +215,12 @@ func (s *scope) module(e *expr.Ref) (cty.Value, hcl.Diagnostics) {
 	}
 	get := func(k addr.Key) cty.Value { return s.allOutputs(s.f.child(call, k)) }
 	return assemble(keys, get, func() cty.Value { return cty.DynamicVal }), nil
+}
+
+// unexpectedKey reports a number as the key of a single module, whose outputs have names. An expression that is not
+// used, or that try makes up for, may have one.
+func unexpectedKey(e *expr.Ref) hcl.Diagnostics {
+	return expr.ErrorAt("Unexpected module instance key", fmt.Sprintf(`Because %s does not have "count" or "for_each" set, references to it must not include an index key. Remove the bracketed index to refer to the single instance of this module.`, config.ReferenceText(e.Traversal[:2])), e.Traversal[:3].SourceRange())
 }
 
 // moduleAt is one instance of a module call, or one output of it.

@@ -129,10 +129,6 @@ func (c *compiler) maybeVariable(name string) string {
 }
 
 func (c *compiler) unexpectedKey(e *expr.Ref, at diag.Range) {
-	if e.Root == expr.RootCall {
-		c.error("Unexpected module instance key", fmt.Sprintf(`Because module.%s does not have "count" or "for_each" set, references to it must not include an index key. Remove the bracketed index to refer to the single instance of this module.`, c.u.Defs[e.Local].Name), at)
-		return
-	}
 	c.error("Unexpected resource instance key", noKeyOf(localName(c.u.Defs[e.Local].Res.Name)), at)
 }
 

@@ -32,15 +32,15 @@ func (r *rewriter) note(e *expr.Ref, u use) {
 	r.c.record(u)
 }
 
-// indexable resolves the collection of an index expression if that is a whole declaration which
-// can be repeated; nil otherwise.
+// indexable resolves the collection of an index expression if that is a whole declaration that has count or for_each.
+// It returns nil for everything else: a key selects from the object of a single resource or module then.
 func (r *rewriter) indexable(e hclsyntax.Expression) *expr.Ref {
 	t, ok := e.(*hclsyntax.ScopeTraversalExpr)
 	if !ok || r.isLocal(t.Traversal.RootName()) || !namesWhole(t.Traversal) {
 		return nil
 	}
 	ref, ok := r.resolve(t)
-	if !ok || ref.Root != expr.RootCall && ref.Root != expr.RootResource {
+	if !ok || !ref.Repeated {
 		return nil
 	}
 	return ref
@@ -82,7 +82,7 @@ func (r *rewriter) keyed(e *expr.Ref) bool {
 	}
 	repeated := e.Repeated
 	switch {
-	case e.HasKey && !repeated:
+	case e.HasKey && !repeated: // a resource: selectFromWhole has seen to modules
 		r.c.unexpectedKey(e, e.Traversal[:len(e.Traversal)-e.After()].SourceRange())
 		return false
 	case !e.HasKey && repeated && (len(e.Rest) > 0 || e.Output != ""):
@@ -97,6 +97,9 @@ func (r *rewriter) resolve(e *hclsyntax.ScopeTraversalExpr) (*expr.Ref, bool) {
 	if ok && (out.Root == expr.RootCall || out.Root == expr.RootResource) {
 		rep := r.c.u.Defs[out.Local].Repeat
 		out.Repeated = rep.Count != nil || rep.ForEach != nil
+		if out.HasKey && !out.Repeated && out.Root == expr.RootCall {
+			selectFromWhole(out)
+		}
 	}
 	return out, ok
 }
@@ -171,6 +174,15 @@ func (c *compiler) afterCall(e *expr.Ref) bool {
 		e.Output, e.Rest = name, rest
 	}
 	return true
+}
+
+// selectFromWhole takes a constant key after a single module as the name of an output, or as an index into the object of
+// all outputs, as any other key is. Terraform refuses such keys of resources only.
+func selectFromWhole(e *expr.Ref) {
+	e.Rest, e.Key, e.HasKey, e.Output = e.Traversal[2:], addr.NoKey, false, ""
+	if name, rest, ok := expr.Attribute(e.Rest); ok {
+		e.Output, e.Rest = name, rest
+	}
 }
 
 // instanceKey takes a constant key that follows the name of something repeatable.

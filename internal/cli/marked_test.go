@@ -1,0 +1,67 @@
+package cli_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// TestManySensitiveElements compares the processor time of each command for 10,000 elements that are sensitive
+// one by one with that for the same elements without marks, in one run.
+func TestManySensitiveElements(t *testing.T) {
+	if raced {
+		t.Skip("the race detector changes what is compared")
+	}
+	const config = `
+locals {
+  base = flatten([for i in range(%d) : [for j in range(1000) : "x${i}-${j}"]])
+}
+resource "terraform_data" "a" {
+  input = %s
+}
+resource "terraform_data" "b" {
+  input = terraform_data.a.output
+}
+module "m" {
+  source = "./m"
+  x      = terraform_data.a.output
+}
+output "o" {
+  value     = module.m.x
+  sensitive = true
+}
+`
+	const plain = `[for x in local.base : upper(x)]`
+	shapes := map[string]string{
+		"list": `[for x in local.base : sensitive(upper(x))]`,
+		"map":  `tomap({ for x in local.base : x => sensitive(x) })`,
+		"loop": `[for x in sensitive(local.base) : upper(x)]`,
+	}
+	commands := [][]string{{"plan"}, {"apply", "-auto-approve"}, {"plan", "-out=p"}, {"show", "p"}, {"destroy", "-auto-approve"}}
+	spent := func(value string) []time.Duration {
+		p := newProcess(t, "")
+		p.write("m/main.tf", "variable \"x\" {}\noutput \"x\" {\n  value     = var.x\n  sensitive = true\n}\n")
+		p.write("main.tf", fmt.Sprintf(config, 10, value))
+		if code, out := p.run("init"); code != 0 {
+			t.Fatal(out)
+		}
+		var out []time.Duration
+		for _, args := range commands {
+			s := p.start(args...)
+			if code, text := s.wait(); code != 0 {
+				t.Fatalf("%q: exit code %d:\n%.2000s", args, code, text)
+			}
+			out = append(out, s.cmd.ProcessState.UserTime())
+		}
+		return out
+	}
+	want := spent(plain)
+	for name, value := range shapes {
+		for i, got := range spent(value) {
+			// Work by the square of the elements takes more than twenty times as long.
+			if most := 6*want[i] + 500*time.Millisecond; got > most {
+				t.Errorf("%s: %q takes %v of processor time, and %v without marks", name, commands[i], got, want[i])
+			}
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package mark
+
+import "github.com/zclconf/go-cty/cty"
+
+// Places finds the marks that a part of a value has. A lookup takes time by the length of the path, not by the number of
+// marks.
+type Places struct {
+	at    map[string]tags // what is marked itself, by the text of its path
+	above map[string]tags // what has something marked in it
+}
+
+// tags is a set of tags.
+type tags uint8
+
+func (s tags) has(t Tag) bool { return s&(1<<t) != 0 }
+
+// NewPlaces indexes marks.
+func NewPlaces(marks []At) *Places {
+	p := &Places{at: make(map[string]tags, len(marks)), above: map[string]tags{}}
+	var buf []byte
+	for _, m := range marks {
+		buf = buf[:0]
+		for _, step := range m.Path {
+			p.above[string(buf)] |= 1 << m.Tag
+			buf = appendStep(buf, step)
+		}
+		p.at[string(buf)] |= 1 << m.Tag
+	}
+	return p
+}
+
+// Touch reports whether a mark with the tag is at path, above it or below it.
+func (p *Places) Touch(path cty.Path, t Tag) bool {
+	if len(p.at) == 0 {
+		return false
+	}
+	var buf []byte
+	for _, step := range path {
+		if p.at[string(buf)].has(t) {
+			return true
+		}
+		buf = appendStep(buf, step)
+	}
+	return (p.at[string(buf)] | p.above[string(buf)]).has(t)
+}
+
+// SamePaths reports whether two lists without repeats have the same paths, in any order.
+func SamePaths(a, b []cty.Path) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	return len(a) == 0 || len(Union(SensitiveAt(a), SensitiveAt(b))) == len(a)
+}
