@@ -77,3 +77,34 @@ locals { in = var.in }
 	f.Drop(lease, addr.NoKey, frame.After)
 	known(true) // closed: who has the value keeps it
 }
+
+// TestSlotFilledWhileWholeIsRead: a slot that is filled while the value of all instances is put together is in the
+// value that the next reader gets.
+func TestSlotFilledWhileWholeIsRead(t *testing.T) {
+	for _, mode := range []string{"ephemeral", "resource"} {
+		f := rootFrame(t, mode+` "test_thing" "e" { count = 2 }
+locals { a = `+map[string]string{"ephemeral": "ephemeral."}[mode]+`test_thing.e[*].id }`, frame.Options{})
+		d := map[string]addr.Mode{"ephemeral": addr.Ephemeral, "resource": addr.Managed}[mode]
+		var id program.Decl
+		for _, decl := range f.Program().Decls() {
+			if decl.Kind == program.Resource && decl.Resource.Mode == d {
+				id = decl.ID
+			}
+		}
+		obj := func(id string) mark.Value {
+			return mark.Plain(cty.ObjectVal(map[string]cty.Value{"id": cty.StringVal(id)}))
+		}
+		f.PutLazy(id, addr.IntKey(1), frame.After, func() mark.Value {
+			f.Put(id, addr.IntKey(0), frame.After, obj("x")) // its slot was found empty just before
+			return obj("y")
+		})
+		var bag diag.Bag
+		for range 2 {
+			f.Named(program.Local, "a", frame.After, &bag)
+		}
+		v, o := f.Named(program.Local, "a", frame.After, &bag)
+		if want := cty.TupleVal([]cty.Value{cty.StringVal("x"), cty.StringVal("y")}); o != frame.OK || !v.Raw.RawEquals(want) {
+			t.Errorf("%s: %#v %s", mode, v.Raw, show(&bag))
+		}
+	}
+}

@@ -29,10 +29,13 @@ func (s *slot) force() {
 	})
 }
 
-// whole is the value of all instances, once a reference has read it.
+// whole is the value of all instances, once a reference has read it. A slot may be filled while the value is put
+// together: it stands only if no slot was filled since that began.
 type whole struct {
-	val           cty.Value
-	marked, early bool
+	val    cty.Value
+	marked bool
+	puts   uint64 // how often a slot had been filled when it began
+	early  fillCount
 }
 
 // object is what there is of a resource or a provider in a frame, in one face: keys and instances.
@@ -44,7 +47,8 @@ type object struct {
 	strs  map[string]*slot
 	whole atomic.Pointer[whole]
 
-	missed atomic.Bool // an instance was looked for that was not there
+	puts   atomic.Uint64 // how often a slot was filled
+	missed atomic.Bool   // an instance was looked for that was not there
 }
 
 func (o *object) fill(k addr.Key, s *slot) {

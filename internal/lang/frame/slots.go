@@ -77,10 +77,10 @@ func (f *Frame) Got(d program.Decl, k addr.Key, face Face) (mark.Value, bool) {
 
 func (f *Frame) put(d program.Decl, k addr.Key, face Face, s *slot) {
 	o := f.object(f.local(d), face)
-	o.whole.Store(nil)
 	o.fill(k, s)
+	o.puts.Add(1)
+	o.whole.Store(nil)
 	if o.missed.Load() || f.local(d).Kind == program.Resource && f.local(d).Res.Mode == addr.Ephemeral {
-		o.whole.Store(nil)
 		f.w.fills.Add(1)
 	}
 }
@@ -165,15 +165,20 @@ func (s *scope) wholeOf(f *Frame, d *program.Def) cty.Value {
 		return s.hide(f, d, keys, cty.DynamicVal)
 	}
 	o := f.object(d, s.face)
-	if v := o.whole.Load(); v != nil {
-		s.Marked, s.early = s.Marked || v.marked, s.early || v.early
+	puts, now := o.puts.Load(), f.w.fills.now()
+	if v := o.whole.Load(); v != nil && v.puts == puts && v.early.stands(&f.w.fills) {
+		s.Marked, s.early = s.Marked || v.marked, s.early || v.early != 0
 		return s.hide(f, d, keys, v.val)
 	}
 	failed, marked, early := s.Failed, s.Marked, s.early
 	s.Failed, s.Marked, s.early = false, false, false
 	v := assemble(keys, func(k addr.Key) cty.Value { return s.instance(f, d, k) }, func() cty.Value { return s.placeholder(f, d) })
 	if !s.Failed {
-		o.whole.Store(&whole{v, s.Marked, s.early})
+		kept := &whole{val: v, marked: s.Marked, puts: puts}
+		if s.early {
+			kept.early = now
+		}
+		o.whole.Store(kept)
 	}
 	s.Failed, s.Marked, s.early = s.Failed || failed, s.Marked || marked, s.early || early
 	return s.hide(f, d, keys, v)
