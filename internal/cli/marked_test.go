@@ -2,6 +2,8 @@ package cli_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 )
@@ -40,6 +42,9 @@ output "o" {
 	commands := [][]string{{"plan"}, {"apply", "-auto-approve"}, {"plan", "-out=p"}, {"show", "p"}, {"destroy", "-auto-approve"}}
 	spent := func(value string) []time.Duration {
 		p := newProcess(t, "")
+		if err := os.MkdirAll(filepath.Join(p.dir, "m"), 0o755); err != nil {
+			t.Fatal(err)
+		}
 		p.write("m/main.tf", "variable \"x\" {}\noutput \"x\" {\n  value     = var.x\n  sensitive = true\n}\n")
 		p.write("main.tf", fmt.Sprintf(config, 10, value))
 		if code, out := p.run("init"); code != 0 {

@@ -102,15 +102,12 @@ func (im *Import) Keyed() bool {
 	return keyed
 }
 
-// key is whether the address ends with the key of an instance, and the type of that if it is a constant, or each.key: that
-// is of maps and of sets of strings.
+// key reports whether the address ends with the key of an instance, and the type of the key if it is a constant. The type
+// of each.key depends on the collection.
 func (im *Import) key() (bool, cty.Type) {
 	var last hcl.Traverser
 	switch e := im.To.(type) {
 	case *hclsyntax.IndexExpr:
-		if each, ok := e.Key.(*hclsyntax.ScopeTraversalExpr); ok && each.Traversal.RootName() == "each" && isAttr(each.Traversal, "key") {
-			return true, cty.String
-		}
 		return true, cty.DynamicPseudoType
 	case *hclsyntax.ScopeTraversalExpr:
 		last = e.Traversal[len(e.Traversal)-1]

@@ -107,7 +107,7 @@ func (s *conditionCheck) run() Result {
 		}
 		return out
 	}
-	if s.f.w.o.Validate {
+	if s.f.w.o.Validate && s.tried == nil {
 		s.tryMessage()
 	}
 	v, _ = mark.Bare(v)
@@ -127,10 +127,16 @@ func (s *conditionCheck) run() Result {
 		return out
 	}
 	out.Status = state.Fail
-	if !s.f.w.o.Validate {
+	if s.decided() {
 		out.Message = s.message()
 	}
 	return out
+}
+
+// decided reports whether a condition that does not hold is a mistake. While validating, an object or a check may turn out
+// not to be there; an output is there, and so is a variable that a call sets.
+func (s *conditionCheck) decided() bool {
+	return !s.f.w.o.Validate || s.when == program.OutputPre || s.tried != nil
 }
 
 // tryMessage evaluates a message although nothing failed, to find what is wrong with it.

@@ -21,6 +21,9 @@ import (
 func (s *scope) Value(e *expr.Ref) (cty.Value, hcl.Diagnostics) {
 	switch e.Root {
 	case expr.RootVariable, expr.RootLocal:
+		if s.tried != nil && e.Local == s.d.Index {
+			return *s.tried, nil
+		}
 		return s.read(s.f, s.f.u.Defs[e.Local]), nil
 	case expr.RootCall:
 		if e.HasKey {
@@ -69,6 +72,9 @@ func (s *scope) symbol(e *expr.Ref) (cty.Value, hcl.Diagnostics) {
 			return cty.DynamicVal, nil
 		}
 		return *s.self, nil
+	}
+	if s.pair != nil && e.Root == expr.RootEach {
+		return s.pair.of(e.Field), nil
 	}
 	if s.key.IsNone() {
 		return s.unknownSymbol(e), nil

@@ -47,19 +47,19 @@ func (f *Frame) importsOf(i int, b *program.ImportBlock) *imported {
 
 func evalImports(f *Frame, b *program.ImportBlock, bag *diag.Bag) ([]Import, Outcome) {
 	if b.ForEach == nil {
-		im, o := importOne(f, b, addr.NoKey, nil, bag)
+		im, o := importOne(f, b, nil, bag)
 		if o != OK {
 			return nil, o
 		}
 		return []Import{im}, OK
 	}
 	s := f.scope(After, bag)
-	rep := s.repeat(b.Def)
+	pairs := (&repeater{s: s, d: b.Def, out: &repeated{Keys: Keys{Repeat: program.ForEach}}, e: b.ForEach, title: "Invalid for_each argument"}).pairs()
 	outcome := s.outcome()
 	s.release()
 	var out []Import
-	for _, k := range rep.List {
-		im, o := importOne(f, b, k, rep, bag)
+	for i := range pairs {
+		im, o := importOne(f, b, &pairs[i], bag)
 		if o == OK {
 			out = append(out, im)
 		}
@@ -68,10 +68,52 @@ func evalImports(f *Frame, b *program.ImportBlock, bag *diag.Bag) ([]Import, Out
 	return out, outcome
 }
 
-func importOne(f *Frame, b *program.ImportBlock, k addr.Key, rep *repeated, bag *diag.Bag) (Import, Outcome) {
-	s := f.scope(After, bag).of(b.Def, k)
+// of is each.key or each.value.
+func (p *eachPair) of(field string) cty.Value {
+	if field == "key" {
+		return p.key
+	}
+	return p.value
+}
+
+// pairs lists the elements of the for_each of an import block. An import makes no instances, so for_each takes every
+// collection, as in Terraform: each.key is the index in a list, and the element itself in a set. The mark of a
+// sensitive collection does not apply to its elements, as in a for expression.
+func (r *repeater) pairs() []eachPair {
+	v := r.s.Eval(r.e)
+	if r.s.outcome() != OK || mark.Is(v, mark.Ephemeral) && !r.mayBeMarked(v, "for_each") {
+		return nil
+	}
+	v, _ = mark.Bare(v)
+	ty := v.Type()
+	switch {
+	case v.IsNull():
+		return nil
+	case ty != cty.DynamicPseudoType && !ty.IsCollectionType() && !ty.IsTupleType() && !ty.IsObjectType():
+		r.error(`The given "for_each" argument value is unsuitable: the "for_each" argument of an import block must be a map, object, list, tuple or set, and you have provided a value of type %s.`, ty.FriendlyName())
+		return nil
+	case !v.IsKnown() || ty.IsSetType() && !v.IsWhollyKnown():
+		r.unknown(unknownForEach, "value", "values")
+		if r.s.f.w.o.Validate {
+			return []eachPair{{cty.DynamicVal, cty.DynamicVal}}
+		}
+		return nil
+	case !r.fits(int64(v.LengthInt())):
+		return nil
+	}
+	out := make([]eachPair, 0, v.LengthInt())
+	for k, e := range expr.Entries(v) {
+		out = append(out, eachPair{k, e})
+	}
+	return out
+}
+
+func importOne(f *Frame, b *program.ImportBlock, each *eachPair, bag *diag.Bag) (Import, Outcome) {
+	s := f.scope(After, bag).of(b.Def, addr.NoKey)
 	defer s.release()
-	s.each = rep
+	if s.pair = each; each != nil {
+		s.Marked = each.key.ContainsMarked() || each.value.ContainsMarked()
+	}
 	out := Import{Provider: b.Config.Provider, Block: b.Config, Range: b.Config.Range}
 	im := &importer{s, b}
 	to, ok := im.address()

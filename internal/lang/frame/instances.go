@@ -131,9 +131,6 @@ func (s *scope) keysOf(f *Frame, d *program.Def) Keys {
 
 // own is the repetition of the declaration that the scope belongs to.
 func (s *scope) own() *repeated {
-	if s.each != nil {
-		return s.each
-	}
 	return s.f.repeat(s.d, s.face, s)
 }
 

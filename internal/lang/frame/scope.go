@@ -21,7 +21,8 @@ type scope struct {
 	d     *program.Def // the declaration whose repetition key and self are meant
 	key   addr.Key     // the instance, where d repeats
 	self  *cty.Value
-	each  *repeated    // for_each values that belong to no declaration: of import blocks
+	tried *cty.Value   // while validating: the value of variable d, whose rules are tried; all other variables are unknown
+	pair  *eachPair    // each.key and each.value of an import block, which has no instances
 	depth int          // cells being computed around this evaluation
 	from  *scope       // the evaluation that needs this cell; nil at the top
 	cell  *program.Def // the cell being computed; nil at the top
@@ -39,6 +40,9 @@ var scopes = sync.Pool{New: func() any {
 	s.Init()
 	return s
 }}
+
+// eachPair is what each.key and each.value are for one element.
+type eachPair struct{ key, value cty.Value }
 
 // scope makes the scope of one evaluation; release gives it back.
 func (f *Frame) scope(face Face, bag *diag.Bag) *scope {

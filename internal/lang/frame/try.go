@@ -9,6 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -27,7 +28,8 @@ func (f *Frame) Placeholder(m addr.Module) *Frame {
 // SelfOf stands for an object of a resource while nothing is known of it but its type.
 func (f *Frame) SelfOf(d program.Decl) mark.Value { return mark.Split(placeholderOf(f, f.local(d))) }
 
-// TryInputs evaluates the inputs of a call against the variables they are for.
+// TryInputs evaluates the inputs of a call against the variables they are for, and the rules of these variables: a rule
+// that a constant argument or a default breaks is broken in every instance.
 func (f *Frame) TryInputs(call program.Decl, bag *diag.Bag) Outcome {
 	d := f.local(call)
 	child := f.n.Children[d.Nth]
@@ -38,18 +40,39 @@ func (f *Frame) TryInputs(call program.Decl, bag *diag.Bag) Outcome {
 	defer s.release()
 	s.Marked = true // each argument in turn
 	worst := OK
-	for _, name := range slices.Sorted(maps.Keys(d.Args)) {
-		a := d.Args[name]
+	for _, name := range slices.Sorted(maps.Keys(child.Unit.Module.Variables)) {
 		i, ok := child.Unit.Index(program.Variable, name)
 		if !ok {
 			continue
 		}
-		s.Failed, s.Broken = false, false
-		v := s.Eval(a.Expr)
-		if s.outcome() == OK {
-			s.accept(child, child.Unit.Defs[i], v, a.Expr)
+		v, a := child.Unit.Defs[i], d.Args[name]
+		given := v.Var.Default
+		if a != nil {
+			s.Failed, s.Broken = false, false
+			if given = s.Eval(a.Expr); s.outcome() == OK {
+				given = s.accept(child, v, given, a.Expr)
+			}
+			worst = max(worst, s.outcome())
 		}
-		worst = max(worst, s.outcome())
+		if len(v.Conditions[program.Validation]) > 0 && given != cty.NilVal && s.outcome() == OK {
+			worst = max(worst, f.child(d, addr.NoKey).tryRules(v, given, bag))
+		}
+	}
+	return worst
+}
+
+// tryRules evaluates the rules of a variable for the value that a call gives it. As in Terraform, nothing is known of other
+// variables.
+func (f *Frame) tryRules(v *program.Def, given cty.Value, bag *diag.Bag) Outcome {
+	given = withDeclaredMarks(f, v, given)
+	worst := OK
+	for _, c := range v.Conditions[program.Validation] {
+		s := f.scope(After, bag).of(v, addr.NoKey)
+		s.tried, s.Marked = &given, given.ContainsMarked()
+		if r := (&conditionCheck{s, c, program.Validation, nil}).run(); r.Status == state.Fail {
+			worst = Broken
+		}
+		s.release()
 	}
 	return worst
 }

@@ -93,7 +93,7 @@ func (t *validation) conditions(id program.Decl, d *program.Def, when program.Wh
 		return
 	}
 	for _, r := range t.f.Conditions(id, addr.NoKey, when, self, t.c.bag) {
-		t.c.ok = t.c.ok && r.Status != state.Errored
+		t.c.ok = t.c.ok && r.Status != state.Errored && (r.Status != state.Fail || when != program.OutputPre)
 	}
 }
 
