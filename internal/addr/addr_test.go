@@ -224,3 +224,32 @@ func TestJoin(t *testing.T) {
 		}
 	}
 }
+
+// TestParseAsTheLanguageReads: an address on the command line is read as an expression with it is.
+func TestParseAsTheLanguageReads(t *testing.T) {
+	for in, want := range map[string]string{
+		`a.b["e\u0301"]`:                      `a.b["é"]`,
+		"a.b[\"e\u0301\"]":                    `a.b["é"]`,
+		"module.m[\"e\u0301\"].a.b":           `module.m["é"].a.b`,
+		` a.b["x"] `:                          `a.b["x"]`,
+		`a.b[ "]" ]`:                          `a.b["]"]`,
+		`a . b [ " x y " ]`:                   `a.b[" x y "]`,
+		"module . m [ 0 ] .\ta.b":             `module.m[0].a.b`,
+		`a.b["\" ] "]`:                        `a.b["\" ] "]`,
+		`a.b[1e0]`:                            `a.b[1]`,
+		`a.b[2.0]`:                            `a.b[2]`,
+		`a.b["\u200b\u202e\ufeff\U000e0001"]`: `a.b["\u200b\u202e\ufeff\U000e0001"]`,
+		"a.b[\"\u200b\u00a0\"]":               `a.b["\u200b\u00a0"]`,
+		"a.b[\"\u0007\u007f\U0001f600\"]":     "a.b[\"\\u0007\\u007f\U0001f600\"]",
+	} {
+		got, err := ParseTarget(in)
+		if err != nil || got.String() != want {
+			t.Errorf("%q: %q %v, want %q", in, got, err, want)
+		}
+	}
+	for _, in := range []string{"a.b[+1]", "a.b[-1]", "a.b[1.5]", "a.b[]", "a.b[0x1]", "a b.c", "a.b c", "a.b[1 2]", " ", "a.b[1e400]"} {
+		if got, err := ParseTarget(in); err == nil {
+			t.Errorf("%q is %q", in, got)
+		}
+	}
+}

@@ -2,8 +2,11 @@ package addr
 
 import (
 	"cmp"
+	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/zclconf/go-cty/cty"
 )
@@ -106,30 +109,33 @@ func (k Key) write(b *strings.Builder) {
 	}
 }
 
-// writeQuoted writes s as a string literal of the configuration language.
+// writeQuoted writes s as a string literal of the configuration language. Characters that cannot be seen are escaped, so
+// that the text can be pasted back.
 func writeQuoted(b *strings.Builder, s string) {
 	b.WriteByte('"')
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case c == '"' || c == '\\':
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == '"' || r == '\\':
 			b.WriteByte('\\')
-			b.WriteByte(c)
-		case c == '\n':
+			b.WriteRune(r)
+		case r == '\n':
 			b.WriteString(`\n`)
-		case c == '\r':
+		case r == '\r':
 			b.WriteString(`\r`)
-		case c == '\t':
+		case r == '\t':
 			b.WriteString(`\t`)
-		case (c == '$' || c == '%') && i+1 < len(s) && s[i+1] == '{':
-			b.WriteByte(c)
-			b.WriteByte(c)
-		case c < 0x20 || c == 0x7f:
-			b.WriteString(`\u00`)
-			b.WriteByte("0123456789abcdef"[c>>4])
-			b.WriteByte("0123456789abcdef"[c&15])
+		case (r == '$' || r == '%') && strings.HasPrefix(s[i+1:], "{"):
+			b.WriteRune(r)
+			b.WriteRune(r)
+		case unicode.IsPrint(r) || r == utf8.RuneError:
+			b.WriteString(s[i : i+n])
+		case r < 0x10000:
+			fmt.Fprintf(b, `\u%04x`, r)
 		default:
-			b.WriteByte(c)
+			fmt.Fprintf(b, `\U%08x`, r)
 		}
+		i += n
 	}
 	b.WriteByte('"')
 }

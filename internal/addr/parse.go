@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/zclconf/go-cty/cty"
 )
 
 // A Target is what a user can point at: a module, a resource, an instance, in one module instance
@@ -27,7 +29,7 @@ type targetStep struct {
 
 // ParseTarget reads an address as -target, -exclude and the state commands take it.
 func ParseTarget(s string) (Target, error) {
-	p := parser{in: s}
+	p := parser{in: withoutSpace(s)}
 	t, err := p.target()
 	if err != nil {
 		return Target{}, fmt.Errorf("%q is not a valid resource address: %w", s, err)
@@ -226,21 +228,64 @@ func (p *parser) key() (Key, bool, error) {
 	if end < 0 {
 		return NoKey, false, p.errorf("the bracket is not closed")
 	}
-	n, err := strconv.Atoi(rest[:end])
-	if err != nil || n < 0 {
+	n, ok := index(rest[:end])
+	if !ok {
 		return NoKey, false, p.errorf("an instance key is a whole number or a quoted string, and %q is neither", rest[:end])
 	}
 	p.pos += end + 1
 	return IntKey(n), true, nil
 }
 
-// unquote reads a quoted string of the language at the start of s and says how long it was.
+// index reads a number as the language writes it: without a sign, and perhaps with an exponent.
+func index(s string) (int, bool) {
+	if s == "" || s[0] < '0' || s[0] > '9' || len(s) > 20 {
+		return 0, false
+	}
+	v, err := cty.ParseNumberVal(s)
+	if err != nil {
+		return 0, false
+	}
+	k, ok := KeyOf(v)
+	n, _ := k.Int()
+	return n, ok
+}
+
+// withoutSpace removes spaces outside of quotes, where the language takes them: at both ends, and beside dots and
+// brackets. Spaces inside a name stay, and are refused.
+func withoutSpace(s string) string {
+	if !strings.ContainsAny(s, " \t") {
+		return s
+	}
+	var b strings.Builder
+	quoted := false
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '\\' && quoted && i+1 < len(s):
+			b.WriteByte(c)
+			i++
+			b.WriteByte(s[i])
+			continue
+		case c == '"':
+			quoted = !quoted
+		case (c == ' ' || c == '\t') && !quoted:
+			before, after := b.String(), strings.TrimLeft(s[i:], " \t")
+			if before == "" || after == "" || strings.ContainsAny(before[len(before)-1:]+after[:1], ".[]\"") {
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+// unquote reads a quoted string of the language at the start of s and says how long it was. As all strings of the
+// language, the result is in Unicode's normal form C, whatever form was typed or escaped.
 func unquote(s string) (string, int, error) {
 	var b strings.Builder
 	for i := 1; i < len(s); i++ {
 		switch c := s[i]; {
 		case c == '"':
-			return b.String(), i + 1, nil
+			return cty.NormalizeString(b.String()), i + 1, nil
 		case c == '\\' && i+1 < len(s):
 			i++
 			switch s[i] {

@@ -83,7 +83,7 @@ func ReadValues(path string, o Options, bag *diag.Bag) (text []byte, values map[
 
 // ValueFiles finds the files of values in a directory that are read without being asked for, in
 // the order in which later ones win: terraform.tfvars, terraform.tfvars.json, then those that end
-// in .auto.tfvars or .auto.tfvars.json by name.
+// in .auto.tfvars or .auto.tfvars.json by name. As in Terraform and OpenTofu, they may begin with a dot.
 func ValueFiles(dir string, o Options) []string {
 	o = o.filled()
 	names, err := o.Files.List(dir)
@@ -98,7 +98,7 @@ func ValueFiles(dir string, o Options) []string {
 	}
 	slices.Sort(names)
 	for _, n := range names {
-		if isAuto(n) && !ignored(n) {
+		if isAuto(n) {
 			out = append(out, o.Files.Join(dir, n))
 		}
 	}

@@ -72,10 +72,10 @@ func TestValueRanges(t *testing.T) {
 
 func TestValueFiles(t *testing.T) {
 	files := Memory{}
-	for _, n := range []string{"b.auto.tfvars", "a.auto.tfvars.json", "terraform.tfvars.json", "terraform.tfvars", "other.tfvars", ".h.auto.tfvars", "c.auto.tfvars~", "sub/x.auto.tfvars"} {
+	for _, n := range []string{"b.auto.tfvars", "a.auto.tfvars.json", "terraform.tfvars.json", "terraform.tfvars", "other.tfvars", ".h.auto.tfvars", ".auto.tfvars", ".auto.tfvars.json", "#d#.auto.tfvars", "~e.auto.tfvars", ".tfvars", "c.auto.tfvars~", "sub/x.auto.tfvars"} {
 		files[n] = nil
 	}
-	want := []string{"terraform.tfvars", "terraform.tfvars.json", "a.auto.tfvars.json", "b.auto.tfvars"}
+	want := []string{"terraform.tfvars", "terraform.tfvars.json", "#d#.auto.tfvars", ".auto.tfvars", ".auto.tfvars.json", ".h.auto.tfvars", "a.auto.tfvars.json", "b.auto.tfvars", "~e.auto.tfvars"}
 	if d := cmp.Diff(want, ValueFiles(".", Options{Files: files})); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}
