@@ -50,11 +50,11 @@ var rules = []rule{
 	}},
 	{"", "Terraform sends the private data of an object that is gone when it plans to create it again", func(d Difference, b *Batch) bool {
 		p, _ := d.A.(obj)
-		q, _ := d.B.(obj)
-		if !strings.HasPrefix(d.Section, "sent with") || p == nil || q == nil || p["private"] != nil || p["prior"] != nil {
-			return false
-		}
-		return !slices.ContainsFunc(places(p, q, ""), func(x place) bool { return !strings.HasPrefix(x.path, ".private") })
+		return d.privateOnly() && p["private"] == nil && p["prior"] == nil
+	}},
+	{"", "in a replacement Terraform deletes with the private data of the plan for the new object, Lethe with the object's own", func(d Difference, b *Batch) bool {
+		p, _ := d.A.(obj)
+		return d.privateOnly() && strings.HasPrefix(d.Section, "sent with Apply") && p["planned"] == nil
 	}},
 	{"an output made from what failed to be applied, and data that were to be read then", "they keep what they had", func(d Difference, b *Batch) bool {
 		return d.What == "state" && d.Failed && (d.Section == "output" || strings.HasPrefix(d.At, "data."))
@@ -83,4 +83,12 @@ func (b *Batch) imports(n int) bool {
 		}
 	}
 	return false
+}
+
+// privateOnly reports whether a call differs in nothing but its private data.
+func (d Difference) privateOnly() bool {
+	if !strings.HasPrefix(d.Section, "sent with") || d.A == nil || d.B == nil {
+		return false
+	}
+	return !slices.ContainsFunc(places(d.A, d.B, ""), func(x place) bool { return !strings.HasPrefix(x.path, ".private") })
 }

@@ -32,6 +32,9 @@ func Open(c *base.Call, o *Options) (*Project, bool) {
 	if !o.inRange(c) {
 		return nil, false
 	}
+	if o.Parallelism == 0 { // programs give it for "as if nothing was said"
+		o.Parallelism = defaultParallelism
+	}
 	warnUnhonoured(c)
 	if w := c.Getenv(workspace.Variable); w != "" && !Workspaces(c).CheckName(w) { // before anything is done with the others
 		return nil, false
@@ -69,7 +72,7 @@ func (o *Options) inRange(c *base.Call) bool {
 	switch {
 	case o.CloseTimeout < 0:
 		c.Bag.Add(diag.Errorf("Invalid close timeout", "The option -close-timeout takes a time above zero, such as 30s or 5m, and not %s.", o.CloseTimeout))
-	case o.Parallelism < 1 && c.Flags.Lookup("parallelism") != nil:
+	case o.Parallelism < 0 && c.Flags.Lookup("parallelism") != nil:
 		c.Bag.Add(diag.Errorf("Invalid parallelism value", "The parallelism must be a positive value, and not %d.", o.Parallelism))
 	default:
 		return true

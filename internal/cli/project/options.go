@@ -88,10 +88,13 @@ func (o *Options) WarningFlags(c *base.Call) {
 	c.GatherFlags()
 }
 
+// defaultParallelism is how many provider calls may run at once if nothing is said.
+const defaultParallelism = 10
+
 // OperationFlags registers the flags of everything that calls providers.
 func (o *Options) OperationFlags(c *base.Call) {
 	f, v := c.Flags, &c.View
-	f.IntVar(&o.Parallelism, "parallelism", 10, "How `many` provider calls may run at once.")
+	f.IntVar(&o.Parallelism, "parallelism", defaultParallelism, "How `many` provider calls may run at once.")
 	f.DurationVar(&o.CloseTimeout, "close-timeout", 0, "How `long` closing one lease may take: 1m, if the CLI configuration says nothing else.")
 	f.BoolVar(&v.Compact, "compact-warnings", false, "Show warnings without their details unless there are errors.")
 	o.WarningFlags(c)

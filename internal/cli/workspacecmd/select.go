@@ -8,6 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/state/store"
 )
 
 // Select is `workspace select`.
@@ -44,6 +45,14 @@ func runSelect(ctx context.Context, c *base.Call, f *selectFlags) int {
 		return c.UI.Done(base.ExitOK)
 	}
 	if !slices.Contains(names, name) {
+		st, ok := p.OpenStore(ctx)
+		if !ok {
+			return c.UI.Fail()
+		}
+		if store.Single(ctx, st.Store) {
+			c.Bag.Add(diag.Errorf("Workspaces not supported", "The backend %q keeps only one state: there is no workspace but %q.", st.Type, store.Default))
+			return c.UI.Fail()
+		}
 		if !f.orCreate {
 			c.Bag.Add(diag.Errorf(fmt.Sprintf("Workspace %q doesn't exist.", name), "You can create this workspace with the \"new\" subcommand \nor include the \"-or-create\" flag with the \"select\" subcommand.%s", diag.DidYouMean(name, names)))
 			return c.UI.Fail()
