@@ -225,10 +225,7 @@ func (m *Installer) unchanged(dir, want string) (string, error) {
 	return want, nil
 }
 
-var (
-	errChanged      = errors.New("it was changed since it was installed")
-	isConfiguration = pattern(`\.(tf|tofu)(\.json)?( ->)?\n$`)
-)
+var errChanged = errors.New("it was changed since it was installed")
 
 // Installer installs modules that come from elsewhere, for one init or get. It is used by one goroutine.
 type Installer struct {

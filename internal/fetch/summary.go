@@ -61,6 +61,9 @@ func isRepository(dir string) bool {
 	}) == nil
 }
 
+// isConfiguration matches lines that end with the name of a file of configuration.
+var isConfiguration = pattern(`\.(tf|tofu)(\.json)?( ->)?\n$`)
+
 // isGitLink reports whether a file is the one that git leaves in the directory of a submodule.
 func isGitLink(path string, d fs.DirEntry) bool {
 	if !d.Type().IsRegular() {

@@ -34,12 +34,6 @@ func HasTerminal() bool {
 	return f.Close() == nil
 }
 
-// process is an entry of the system's table of processes.
-type process struct {
-	parent int
-	began  string // tells it from a later one with the same ID
-}
-
 // Family is a program in our process group, and what it started. The group cannot be ended, because we are in it.
 // Processes that the program left before the first signal, whose parent has ended, do not belong to it any more.
 type Family struct {
