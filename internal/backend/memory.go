@@ -134,14 +134,14 @@ func (d *Directory) remember(declared, s settings, bag *diag.Bag) bool {
 			delete(attrs, name)
 		}
 	}
-	b := &initialized{Type: s.driver.Name, Config: encodeSettings(attrs), Hash: declared.terraformHash()}
+	b := &initialized{Type: s.driver.Name, Config: s.encode(attrs), Hash: declared.terraformHash()}
 	was, ok := d.rememberedEntry()
 	same := ok && was.Type == b.Type && bytes.Equal(canonical(was.Config), canonical(b.Config))
 	if same {
 		b = was // with the hash that another program may have made
 	}
 	o := own{Of: b.digest(), Block: declared.fingerprint(), Ephemeral: s.ephemerals()}
-	if config := encodeSettings(ours); string(config) != "{}" {
+	if config := s.encode(ours); string(config) != "{}" {
 		o.Config = config
 	}
 	err := d.Env.MakeData()

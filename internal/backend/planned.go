@@ -38,7 +38,7 @@ func (s settings) forPlan() json.RawMessage {
 		}
 	}
 	slices.Sort(p.Withheld)
-	p.Config = encodeSettings(attrs)
+	p.Config = s.encode(attrs)
 	out, err := json.Marshal(p)
 	if err != nil {
 		panic(err) // text and JSON
@@ -63,15 +63,15 @@ func (s settings) mayHoldSecret(name string, v cty.Value) bool {
 	return found
 }
 
-// encodeSettings writes settings as JSON, without those that are null: other programs refuse the names of settings that
+// encode writes settings as JSON, without those that are null: other programs refuse the names of settings that
 // they do not have, even if the value is null.
-func encodeSettings(attrs map[string]cty.Value) json.RawMessage {
+func (s settings) encode(attrs map[string]cty.Value) json.RawMessage {
 	out := map[string]any{}
 	for name, v := range attrs {
 		if v.IsNull() {
 			continue
 		}
-		text, err := ctyjson.Marshal(v, v.Type())
+		text, err := ctyjson.Marshal(v, s.driver.Schema.Type().AttributeType(name))
 		if err != nil {
 			panic(err) // it is known
 		}
