@@ -1,6 +1,6 @@
 // Package journal makes every change durable while an apply runs.
 //
-// The state file is written once, at the end of a run. Until then a journal beside it says what
+// The state is written at the end of a run; long runs write interim states before (ADR 43). Until then a journal says what
 // happened: an Intent before each provider call that changes something, durable before the call is
 // made; its Result after it, durable before any call that depends on it. If
 // the process is lost at any moment, the next command finds every answered change in the state or here, and
