@@ -253,7 +253,11 @@ func oldNorm() *schema.Resource {
 		}
 		delete(a, "drop")
 		if l, ok := a["order"].([]any); ok {
-			slices.SortFunc(l, func(x, y any) int { return strings.Compare(x.(string), y.(string)) })
+			slices.SortFunc(l, func(x, y any) int { // an empty element is nil
+				a, _ := x.(string)
+				b, _ := y.(string)
+				return strings.Compare(a, b)
+			})
 		}
 		if a["zero"] == "" {
 			a["zero"] = "none"
@@ -263,7 +267,8 @@ func oldNorm() *schema.Resource {
 		}
 		if l, ok := a["ns"].([]any); ok {
 			for i, e := range l {
-				l[i] = strings.ToLower(e.(string))
+				text, _ := e.(string)
+				l[i] = strings.ToLower(text)
 			}
 		}
 		if l, ok := a["nb"].([]any); ok {
