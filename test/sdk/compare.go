@@ -150,6 +150,9 @@ func results(what string, p, q *Result) []Difference {
 	}
 	var all []Difference
 	for _, d := range blamed(p, q) {
+		if what == "before" { // the exit code tells; errors of import name their object in other ways
+			break
+		}
 		d.What = what
 		all = append(all, d)
 	}

@@ -18,14 +18,14 @@ var rules = []rule{
 		if d.On != "fw_wo" && d.On != "old_wo" {
 			return false
 		}
-		return d.Section == "after sensitive" && p["pw"] != nil || d.Section == "actions" && text(d.A) == `["no-op"]` && text(d.B) == `["update"]`
+		return d.Section == "after sensitive" && p["pw"] != nil || d.What == "state" && d.Section == "sensitive" && strings.Contains(text(d.B), "pw") || d.Section == "actions" && text(d.A) == `["no-op"]` && text(d.B) == `["update"]`
 	}},
 	{"what changed outside, when everything is destroyed", "Lethe tells it", func(d Difference, b *Batch) bool {
 		return d.What == "destroy plan" && strings.HasPrefix(d.Section, "drift") && d.B == nil
 	}},
 	{"dependencies of what does not change", "with -refresh-only, and where the change failed, Lethe leaves them", func(d Difference, b *Batch) bool {
 		c := b.Steps[d.Step]
-		return d.What == "state" && d.Section == "dependencies" && (c.RefreshOnly || c.Targets || d.Failed)
+		return d.What == "state" && d.Section == "dependencies" && (c.RefreshOnly || c.NoRefresh || c.Targets || d.Failed)
 	}},
 	{"`create_before_destroy` in the state", "Lethe has it as the configuration has it", func(d Difference, b *Batch) bool {
 		return d.What == "state" && d.Section == "create first"
@@ -52,7 +52,7 @@ var rules = []rule{
 		p, _ := d.A.(obj)
 		return d.privateOnly() && p["private"] == nil && p["prior"] == nil
 	}},
-	{"", "in a replacement Terraform deletes with the private data of the plan for the new object, Lethe with the object's own", func(d Difference, b *Batch) bool {
+	{"a tainted object is destroyed", "in a replacement Terraform deletes with the private data of the plan for the new object, Lethe with the object's own", func(d Difference, b *Batch) bool {
 		p, _ := d.A.(obj)
 		return d.privateOnly() && strings.HasPrefix(d.Section, "sent with Apply") && p["planned"] == nil
 	}},
