@@ -24,6 +24,7 @@ package backend
 
 import (
 	"context"
+	"encoding/json"
 	"sync"
 
 	"github.com/lethe-iac/lethe/internal/config"
@@ -80,6 +81,17 @@ type Directory struct {
 
 	encrypting encrypting
 	lacking    []string // see Lacking
+}
+
+// Planned is the backend that a saved plan was made with. Apply uses it, whatever init has set up since.
+type Planned struct {
+	Type   string          `json:"type"`
+	Config json.RawMessage `json:"config"`
+	// Withheld names the settings that are secret, or may contain a secret: a plan does not hold them.
+	Withheld []string `json:"withheld,omitempty"`
+
+	Lineage string `json:"-"` // of the state that the plan was made from
+	Place   string `json:"-"` // see Opened.Place
 }
 
 // Files are the files that the flags of a command name instead of those of the workspace, "" for none.

@@ -5,18 +5,8 @@ import (
 	"fmt"
 
 	"github.com/lethe-iac/lethe/internal/config"
-	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state/store"
 )
-
-// Place is a digest of what names the place of a workspace's state; "" where the store cannot say that.
-func (o *Opened) Place(workspace string) string {
-	p, ok := store.As[store.Placed](o.Store)
-	if !ok {
-		return ""
-	}
-	return string(store.Digest([]byte(p.Place(workspace))))
-}
 
 // Open opens the store in use, with what flags say about files.
 func (d *Directory) Open(ctx context.Context, f Files) (*Opened, bool) {
@@ -125,9 +115,6 @@ func (d *Directory) current() (current settings, known, ok bool) {
 	return settings{}, false, false
 }
 
-// WithoutInitVariable is the environment variable that permits the use of a backend that init has not set up.
-const WithoutInitVariable = "LETHE_BACKEND_WITHOUT_INIT"
-
 // mayBegin reports whether a backend may be used that init has not set up. The block alone names the place of backend
 // "local". Of another backend it may be half of the settings only: the rest is given to init.
 func (d *Directory) mayBegin(block *config.Backend) bool {
@@ -144,11 +131,6 @@ func (d *Directory) Ready() bool {
 	block := d.block()
 	was, ok := d.remembered()
 	return ok && (was != nil || d.mayBegin(block))
-}
-
-// notSetUp refuses to use a backend that init has not set up.
-func (d *Directory) notSetUp(kind string) {
-	d.Env.Bag.Add(diag.Errorf(initRequired, "Reason: Initial configuration of the requested backend %q\n\nThe \"backend\" says where the states of this directory are kept, and \"lethe init\" sets it up: it takes what the block does not have from -backend-config, opens the backend once, and remembers it in this directory. Without that, the state might be looked for in another place, where nothing is found, and everything would be created again.\n\nRun \"lethe init\", with the options that this configuration needs. To use backends without it, as far as their blocks say everything, set the environment variable %s to true, or backend_without_init = true in the CLI configuration.\n\nNo changes to your existing configuration or state have been made.", kind, WithoutInitVariable))
 }
 
 // changed is why init has to settle what becomes of a backend that it remembers; "" where the block is the one that it saw.

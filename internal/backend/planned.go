@@ -1,7 +1,6 @@
 package backend
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
@@ -11,18 +10,15 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/zclconf/go-cty/cty"
-	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// Planned is the backend that a saved plan was made with. Apply uses it, whatever init has set up since.
-type Planned struct {
-	Type   string          `json:"type"`
-	Config json.RawMessage `json:"config"`
-	// Withheld names the settings that are secret, or may contain a secret: a plan does not hold them.
-	Withheld []string `json:"withheld,omitempty"`
-
-	Lineage string `json:"-"` // of the state that the plan was made from
-	Place   string `json:"-"` // see Opened.Place
+// Place is a digest of what names the place of a workspace's state; "" where the store cannot say that.
+func (o *Opened) Place(workspace string) string {
+	p, ok := store.As[store.Placed](o.Store)
+	if !ok {
+		return ""
+	}
+	return string(store.Digest([]byte(p.Place(workspace))))
 }
 
 // ForPlan returns the settings of the store as saved plans hold them.
@@ -61,62 +57,6 @@ func (s settings) mayHoldSecret(name string, v cty.Value) bool {
 		return true, nil
 	})
 	return found
-}
-
-// encode writes settings as JSON, without those that are null: other programs refuse the names of settings that
-// they do not have, even if the value is null.
-func (s settings) encode(attrs map[string]cty.Value) json.RawMessage {
-	out := map[string]any{}
-	for name, v := range attrs {
-		if v.IsNull() {
-			continue
-		}
-		text, err := ctyjson.Marshal(v, s.driver.Schema.Type().AttributeType(name))
-		if err != nil {
-			panic(err) // it is known
-		}
-		out[name] = dropNulls(decoded(text))
-	}
-	text, err := json.Marshal(out)
-	if err != nil {
-		panic(err)
-	}
-	return text
-}
-
-// decoded reads JSON with numbers as they are written.
-func decoded(text []byte) (v any) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	_ = d.Decode(&v)
-	return v
-}
-
-// dropNulls removes the members of objects that are null.
-func dropNulls(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for name, x := range v {
-			if v[name] = dropNulls(x); x == nil {
-				delete(v, name)
-			}
-		}
-	case []any:
-		for i, x := range v {
-			v[i] = dropNulls(x)
-		}
-	}
-	return v
-}
-
-// decodeSettings reads settings of a schema from JSON. Names that the schema does not have are ignored if their value is
-// null: another program wrote them.
-func decodeSettings(text []byte, ty cty.Type) (cty.Value, error) {
-	clean, err := json.Marshal(dropNulls(decoded(text)))
-	if err != nil {
-		return cty.NilVal, err
-	}
-	return ctyjson.Unmarshal(clean, ty)
 }
 
 // ofPlan returns the settings that a saved plan is applied with: those of the plan. Secrets that the plan does not hold

@@ -184,23 +184,3 @@ func (s settings) differ(other settings) (names []string) {
 	slices.Sort(names)
 	return names
 }
-
-// overtaken refuses a saved plan for a place where the state was kept before.
-func (d *Directory) overtaken(places string) {
-	d.Env.Bag.Add(diag.Errorf("Backend configuration changed", "%s\n\nThe plan is for the former place. Make a new plan. Only if the state in the former place is the one in use: put the backend block back as it was when the plan was made, run \"lethe init -reconfigure\", and apply the plan then.", places))
-}
-
-// The titles of errors about a backend that init has to set up, for the first time and again, as Terraform words them.
-const (
-	initRequired = "Backend initialization required, please run \"lethe init\""
-	initAgain    = "Backend initialization required: please run \"lethe init\""
-)
-
-func (d *Directory) uninitialized(reason, places string) {
-	title := initRequired
-	if !strings.HasPrefix(reason, "Initial") {
-		title = initAgain
-	}
-	d.Env.Bag.Add(diag.Errorf(title,
-		"Reason: %s\n\n%s\n\nTo move the state, run: lethe init -migrate-state\nTo use the backend as it is configured now, and leave the state where it is, run: lethe init -reconfigure\n\nNo changes to your existing configuration or state have been made.", reason, places))
-}

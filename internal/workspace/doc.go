@@ -92,6 +92,15 @@ type Request struct {
 	Written   func()        // called after the state was written for the first time; may be nil
 }
 
+// Interim says how often the state is written to its store while an apply is in progress.
+type Interim struct {
+	Every time.Duration   // from the beginning to the first write, and from the end of one write to the next
+	At    <-chan struct{} // closed when a user ends the run: the state is written at once then, and after each change; may be nil
+}
+
+// DefaultInterim is the pause between two interim states.
+const DefaultInterim = 20 * time.Second
+
 // Selecting says which resources of a state a command needs, by their addresses without keys, and of which version the
 // state was; nil for all of it.
 type Selecting func(context.Context, store.Parted) ([]string, store.Version, error)

@@ -12,15 +12,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/store"
 )
 
-// Interim says how often the state is written to its store while an apply is in progress.
-type Interim struct {
-	Every time.Duration   // from the beginning to the first write, and from the end of one write to the next
-	At    <-chan struct{} // closed when a user ends the run: the state is written at once then, and after each change; may be nil
-}
-
-// DefaultInterim is the pause between two interim states.
-const DefaultInterim = 20 * time.Second
-
 // retryInterim is the pause after a write that failed.
 const retryInterim = 5 * time.Second
 
@@ -59,44 +50,6 @@ type attempt struct {
 	snapshot *state.Snapshot
 	digest   state.Digest
 	before   uint32
-}
-
-// startInterims begins to write interim states, if the state needs them: a journal that lies with the state, in a file
-// beside it or in the store, makes them superfluous.
-func (s *State) startInterims() {
-	_, file := store.As[store.Filer](s.req.Store)
-	if s.req.Interim == nil || file || s.shared != nil || s.record.copied != nil {
-		return
-	}
-	base := s.snapshot
-	if base.Lineage == "" {
-		e := base.Edit()
-		e.Head().Lineage = s.record.lineage
-		base = e.Done()
-	}
-	i := &interims{
-		Writer: s.record.journal, Interim: *s.req.Interim, env: s.env, name: s.req.Name, st: s.req.Store,
-		latest: base, written: s.snapshot, version: s.version,
-		work: make(chan struct{}, 1), end: make(chan struct{}), over: make(chan struct{}),
-	}
-	s.interims = i
-	go i.run()
-}
-
-// stopInterims ends the writing of interim states. The state is then the last of them.
-func (s *State) stopInterims() {
-	i := s.interims
-	if i == nil {
-		return
-	}
-	s.interims = nil
-	close(i.end)
-	<-i.over
-	i.resolve()
-	if i.wrote {
-		s.snapshot, s.version = i.written, i.version
-		s.writtenOnce()
-	}
 }
 
 // Later implements journal.Journal.
