@@ -262,13 +262,13 @@ func (t *Target) openPlain(data []byte, subject string) ([]byte, bool, error) {
 	return nil, false, t.failed(badOpen, "%s is not encrypted, and the configuration says that it is. %s to the encryption block:\n\n  method \"unencrypted\" \"migrate\" {}\n\nand to its block %q:\n\n  fallback {\n    method = method.unencrypted.migrate\n  }\n\n%s", subject, why, t.Block, then)
 }
 
-// subject is what a target is for, at the beginning of a sentence.
+// subject names the data of a target at the beginning of a sentence. A nil target has none.
 func (t *Target) subject() string {
-	switch t.Block {
-	case "plan":
-		return "The saved plan"
-	case "state":
+	switch {
+	case t == nil, t.Block == "state":
 		return "The state"
+	case t.Block == "plan":
+		return "The saved plan"
 	}
 	return "The state of the other configuration"
 }
