@@ -24,8 +24,6 @@ func (a arg) ignoring(paths ...string) arg {
 	return a
 }
 
-func (a arg) always() arg { a.must = true; return a }
-
 func blocks(name string, texts []string, drift ...any) arg {
 	return arg{name: name, texts: texts, drift: drift}
 }
@@ -150,6 +148,3 @@ var modes = map[string][]string{
 	"old_cd": {"always", "new", "computed", "force", "clear", "shrink", "tags", "new,force", "computed,force", "always,computed", "forever", "always,force", ""},
 	"fw_mod": {"set", "unknown", "replace", "warn", "oc", "set,replace", "forever", "unknown,replace", ""},
 }
-
-// planErrors are the modes that fail while planning, and the value of s that they refuse.
-var planErrors = map[string]string{"old_cd": "error", "fw_mod": "error"}

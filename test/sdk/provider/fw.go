@@ -213,6 +213,7 @@ func (t *fwType) Read(ctx context.Context, q resource.ReadRequest, a *resource.R
 		}
 		data, err := json.Marshal(v)
 		if err == nil {
+			//lint:ignore SA1019 the library has no other reader of JSON with a type
 			m[k], err = tftypes.ValueFromJSON(data, at)
 		}
 		if err != nil {
@@ -398,6 +399,7 @@ func fitting(m map[string]any, t tftypes.Type) (tftypes.Value, error) {
 	for k, at := range t.(tftypes.Object).AttributeTypes {
 		data, err := json.Marshal(m[k])
 		if err == nil {
+			//lint:ignore SA1019 the library has no other reader of JSON with a type
 			out[k], err = tftypes.ValueFromJSON(data, at)
 		}
 		if err != nil {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hashicorp/go-cty/cty"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov5"
 	"github.com/hashicorp/terraform-plugin-sdk/v2/diag"
 	"github.com/hashicorp/terraform-plugin-sdk/v2/helper/schema"
@@ -299,15 +298,6 @@ func oldData() *schema.Resource {
 }
 
 func text() *schema.Schema { return &schema.Schema{Type: schema.TypeString} }
-
-// rawConfig returns a top-level attribute of the configuration, which may be write-only.
-func rawConfig(d *schema.ResourceData, name string) string {
-	v, diags := d.GetRawConfigAt(cty.GetAttrPath(name))
-	if diags.HasError() || v.IsNull() || !v.IsKnown() || v.Type() != cty.String {
-		return ""
-	}
-	return v.AsString()
-}
 
 // identified sets the identity of the object after a call.
 func identified[F ~func(context.Context, *schema.ResourceData, any) diag.Diagnostics](f F) F {
