@@ -103,7 +103,7 @@ func (d *Directory) samePlace(ctx context.Context, planned, now settings) bool {
 // Lacking names the settings that a saved plan does not hold, and that nothing else has set.
 func (d *Directory) Lacking() []string { return d.lacking }
 
-// rememberedQuietly returns what init has set up, without a word about what cannot be read: a plan does not depend on it.
+// rememberedQuietly returns the settings that init has set up. Errors are not reported, because a plan does not depend on them.
 func (d *Directory) rememberedQuietly() (settings, bool) {
 	bag := d.Env.Bag
 	defer func() { d.Env.Bag = bag }()

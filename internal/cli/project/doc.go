@@ -84,7 +84,7 @@ type Project struct {
 	Place     string // where that is, as saved plans say it
 	// BackendSettings are the settings of that store, as saved plans hold them.
 	BackendSettings json.RawMessage
-	Settles         addr.Instance // of what the command says what became of calls
+	Settles         addr.Instance // the object whose unknown outcomes the command settles
 	Replaces        bool          // the command replaces the state, also one that cannot be read
 	Overwrites      bool          // the command writes a whole state, so that an empty file is no error
 

@@ -119,7 +119,7 @@ func put(path string, content []byte, missing bool) error {
 	if err != nil || missing {
 		err = errors.Join(err, remove(f.Name()))
 	}
-	if err == nil && disk.OS.SyncDir(dir) != nil {
+	if err == nil && disk.SyncDir(disk.OS, dir) != nil {
 		return errWritten
 	}
 	return err
