@@ -39,7 +39,7 @@ func TestCertificate(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"garbage":     {canary, "certificate cannot be used: it is not an OpenSSH certificate"},
 		"plain":       {s.User.Public, "certificate cannot be used: it is a public key, not a certificate"},
-		"another key": {newKey(t).Certificate(t, authority, ssh.UserCert), "certificate cannot be used: it was made for another key"},
+		"another key": {newKey(t).Certificate(t, authority, ssh.UserCert, "someone"), "certificate cannot be used: it was made for another key"},
 	} {
 		if got := show(run(map[string]any{"certificate": c.text})); got != "error remote-exec provisioner error; "+c.want {
 			t.Errorf("%s: %s", name, got)

@@ -83,7 +83,7 @@ func TestRemoteExec(t *testing.T) {
 		{"script", map[string]any{"script": "a.sh"}, []string{"a: SCRIPT"}, ""},
 		{"scripts", map[string]any{"scripts": []string{filepath.Join(local, "b.sh"), "a.sh"}}, []string{"#!/bin/cat", "whole", "a: SCRIPT"}, ""},
 		{"fails", map[string]any{"inline": []string{"echo a", "exit 3"}}, []string{"a"}, `error remote-exec provisioner error; error executing "SCRIPT": Process exited with status 3`},
-		{"killed", map[string]any{"inline": []string{"kill -9 $$"}}, []string{}, `error remote-exec provisioner error; error executing "SCRIPT": Process exited with status 137 from signal KILL`},
+		{"killed", map[string]any{"inline": []string{"kill -9 $$"}}, []string{}, `error remote-exec provisioner error; error executing "SCRIPT": Process exited with status 137 from signal "KILL"`},
 		{"no script", map[string]any{"script": "nope"}, nil, "error remote-exec provisioner error; Failed to open script 'nope': stat LOCAL/nope: no such file or directory"},
 		{"no file", map[string]any{"script": "."}, nil, "error remote-exec provisioner error; Failed to open script '.': open LOCAL: it is neither a file nor a directory"},
 		{"the rest is not run", map[string]any{"scripts": []string{"a.sh", "nope"}}, nil, "error remote-exec provisioner error; Failed to open script 'nope': stat LOCAL/nope: no such file or directory"},

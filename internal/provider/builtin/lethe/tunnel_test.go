@@ -277,11 +277,11 @@ func TestTunnelKnownHosts(t *testing.T) {
 	host := fmt.Sprintf("[127.0.0.1]:%d ", s.Port)
 	other := sshdtest.NewKey(t, "other").Public
 	for name, c := range map[string]struct{ lines, want string }{
-		"known":         {"# mine\n" + host + other + "\n" + host + s.Host.Public + "\n", ""},
-		"another key":   {host + other + "\n", "host key verification failed"},
-		"another host":  {"[127.0.0.2]:22 " + s.Host.Public + "\n", "No key of the SSH server is in known_hosts"},
-		"revoked":       {host + s.Host.Public + "\n@revoked * " + s.Host.Public + "\n", "No key of the SSH server is in known_hosts"},
-		"unintelligble": {"what is this\n", "a file of known hosts cannot be read"},
+		"known":        {"# mine\n" + host + other + "\n" + host + s.Host.Public + "\n", ""},
+		"another key":  {host + other + "\n", "host key verification failed"},
+		"another host": {"[127.0.0.2]:22 " + s.Host.Public + "\n", "No key of the SSH server is in known_hosts"},
+		"revoked":      {host + s.Host.Public + "\n@revoked * " + s.Host.Public + "\n", "No key of the SSH server is in known_hosts"},
+		"malformed":    {"what is this\n", "No key of the SSH server is in known_hosts"},
 	} {
 		if err := os.WriteFile(known, []byte(c.lines), 0o600); err != nil {
 			t.Fatal(err)
