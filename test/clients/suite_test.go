@@ -23,7 +23,6 @@ var execModule = source.Module{Path: "github.com/hashicorp/terraform-exec", Vers
 // leftOut are the tests of terraform-exec's own suite that fail here, each with its reason. One
 // that passes has to be taken off the list.
 var leftOut = map[string]string{
-	"TestShow_noInitInmemBackend":                "wants an error without init: no backend needs it here, where there was no other before",
 	"TestShow_noInitLocalBackendNonDefaultState": "wants an error without init: no backend needs it here, where there was no other before",
 }
 
