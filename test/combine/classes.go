@@ -333,9 +333,6 @@ var classes = []class{
 		made := strings.HasPrefix(d.Section, "output_changes") && d.A == nil && c.a.Before.Outputs[d.At] == nil
 		return c.st.Do.Destroy && (made || d.Section == "output_changes before" || d.Section == "output_changes after" && compact(ours[:min(2, len(ours))]) == compact(theirs[:min(2, len(theirs))]))
 	}},
-	{"it gives the resource, not the missing module, as the reason", func(_ *comparison, d Difference) bool {
-		return d.Section == "resource_changes reason" && d.A == "delete_because_no_module" && d.B == "delete_because_no_resource_config"
-	}},
 	{"data sources, with a destroy of a part", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && len(c.st.Do.Target) > 0 && d.What == "state" && strings.Contains("."+d.At, ".data.")
 	}},

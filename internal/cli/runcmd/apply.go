@@ -2,6 +2,7 @@ package runcmd
 
 import (
 	"context"
+	"errors"
 	"os"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
@@ -31,6 +32,13 @@ confirmation prompt.`,
 	Setup: base.Flags(func(c *base.Call, f *applyFlags) {
 		f.define(c)
 		c.Flags.BoolVar(&f.foreign, "foreign-plan", false, "Apply a saved plan that was not sealed with the key of this machine.")
+		c.Flags.Func("unknown", "With `create`: create objects again although an earlier run may have created them.", func(s string) error {
+			f.createsAgain = s == "create"
+			if !f.createsAgain {
+				return errors.New("the only value is create")
+			}
+			return nil
+		})
 	}, runApply),
 }
 
@@ -64,7 +72,7 @@ func runApply(ctx context.Context, c *base.Call, f *applyFlags) int {
 	if result.Plan.Applyable() && !f.autoApprove && !approve(o.p, result.Plan) {
 		return c.UI.Fail()
 	}
-	return o.carryOut(ctx, result.Plan, f.mayForget)
+	return o.carryOut(ctx, result.Plan, f)
 }
 
 // approve asks whether to go on.

@@ -13,9 +13,10 @@ import (
 // applyFlags are the flags of everything that applies.
 type applyFlags struct {
 	planFlags
-	autoApprove bool
-	mayForget   bool // -suppress-forget-errors
-	foreign     bool // -foreign-plan
+	autoApprove  bool
+	mayForget    bool // -suppress-forget-errors
+	foreign      bool // -foreign-plan
+	createsAgain bool // -unknown=create
 }
 
 func (f *applyFlags) define(c *base.Call) {
@@ -34,8 +35,8 @@ func (o *operation) claim(ctx context.Context, pl *plan.Plan) bool {
 }
 
 // carryOut applies a plan and stores what came of it.
-func (o *operation) carryOut(ctx context.Context, pl *plan.Plan, mayForget bool) int {
-	if !o.claim(ctx, pl) {
+func (o *operation) carryOut(ctx context.Context, pl *plan.Plan, f *applyFlags) int {
+	if !f.createsAgain && !o.mayCreate(pl) || !o.claim(ctx, pl) {
 		return o.p.UI.Fail()
 	}
 	journal, ok := o.ws.Record()
@@ -50,6 +51,11 @@ func (o *operation) carryOut(ctx context.Context, pl *plan.Plan, mayForget bool)
 		settle(o.p, o.ws, pl, done.Snapshot)
 	}
 	saved := o.ws.SaveApplied(done.Snapshot)
+	for _, ch := range pl.Changes {
+		if ch.Importing != nil && done.Snapshot != nil && done.Snapshot.Get(ch.Object) != nil {
+			found(o.ws, ch.Object.Instance)
+		}
+	}
 	refreshed := o.p.Call.Command.Name == "refresh" // of which Terraform and OpenTofu say nothing more
 	if done.Summary.Operation == "destroy" && o.p.Call.Command.Name != "destroy" {
 		done.Summary.Operation = "apply" // the command, as Terraform and OpenTofu say it, also of apply -destroy
@@ -71,7 +77,7 @@ func (o *operation) carryOut(ctx context.Context, pl *plan.Plan, mayForget bool)
 	if o.p.Call.Command.Name != "destroy" && done.Snapshot != nil {
 		o.p.UI.Outputs(done.Snapshot.Outputs)
 	}
-	if !mayForget {
+	if !f.mayForget {
 		forgotten(pl, done.Summary.Forgotten, o.p.Bag)
 	}
 	return o.p.UI.Done(base.ExitOK)

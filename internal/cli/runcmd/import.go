@@ -61,6 +61,7 @@ func importOne(ctx context.Context, p *project.Project, to addr.Instance, id str
 		p.Bag.Add(undeclared(p, to))
 		return p.UI.Fail()
 	}
+	p.Settles = to
 	ws, ok := p.LockState(ctx, "", "import")
 	if !ok {
 		return p.UI.Fail()
@@ -76,6 +77,7 @@ func importOne(ctx context.Context, p *project.Project, to addr.Instance, id str
 	if !ok || !ws.Save(next) {
 		return p.UI.Fail()
 	}
+	found(ws, to)
 	p.UI.Diagnostics(p.Bag.List())
 	p.Bag.Clear()
 	p.UI.Print("\nImport successful!\n\nThe resources that were imported are shown above. These resources are now in\nyour Lethe state and will henceforth be managed by Lethe.\n\n")

@@ -34,5 +34,5 @@ func runRefresh(ctx context.Context, c *base.Call, f *planFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	return o.carryOut(ctx, result.Plan, false)
+	return o.carryOut(ctx, result.Plan, &applyFlags{})
 }

@@ -3,7 +3,6 @@ package runcmd
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
@@ -106,12 +105,11 @@ func known(c *base.Call, to addr.Instance, calls []journal.Unknown) bool {
 func resolved(s *state.Snapshot, calls []journal.Unknown, absent bool, bag *diag.Bag) (*state.Snapshot, bool) {
 	e := s.Edit()
 	for _, u := range calls {
-		creates := strings.Contains(u.Action, "create")
 		switch {
-		case creates && !absent:
+		case u.Creates() && !absent:
 			bag.Add(diag.Errorf("ID needed", "If %s was created, the state needs its ID: give -id=ID, and the object is imported.", u.Object))
 			return nil, false
-		case !creates && absent:
+		case !u.Creates() && absent:
 			e.Put(u.Object, nil)
 		}
 	}
@@ -136,10 +134,9 @@ func resolveImport(ctx context.Context, c *base.Call, f *resolveFlags, to addr.I
 	if !known(c, to, calls) {
 		return c.UI.Fail()
 	}
-	if !slices.ContainsFunc(calls, func(u journal.Unknown) bool { return strings.Contains(u.Action, "create") }) {
+	if !slices.ContainsFunc(calls, journal.Unknown.Creates) {
 		c.Bag.Add(diag.Errorf("Nothing was created", "The state already has the ID of %s, so that -id does not apply. Give -present if the object exists, or -absent if it does not.", to))
 		return c.UI.Fail()
 	}
-	p.Settles = to
 	return importOne(ctx, p, to, f.id)
 }

@@ -73,7 +73,7 @@ func applySaved(ctx context.Context, c *base.Call, f *applyFlags, name string) i
 		return c.UI.Fail()
 	}
 	o := &operation{p: p, f: &f.planFlags, ws: ws}
-	return o.carryOut(ctx, saved.Plan, f.mayForget)
+	return o.carryOut(ctx, saved.Plan, f)
 }
 
 // ephemeralAgain holds the ephemeral variables that are given now against those that were given

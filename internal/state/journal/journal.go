@@ -17,8 +17,7 @@
 // provider: nothing else is known of them here, nor is it needed to look for them.
 //
 // What no state has goes from journal to journal until it is settled (Notes): leases that were left open, until a user
-// takes them off the list, and creations without an outcome, until the state has an object there or a user says what
-// became of it. A journal that has nothing else belongs to whichever state of its lineage there is.
+// takes them off the list, and creations without an outcome, until a user says what became of them or imports the object. A journal that has nothing else belongs to whichever state of its lineage there is.
 //
 // The first record says which state the rest is about, by lineage, serial and digest. A journal
 // whose state has moved on, because another program wrote it since, is put aside and never

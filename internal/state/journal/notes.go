@@ -7,10 +7,14 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Settled reports whether nothing is to be found out about the call any more: a state has another object there than
-// when it was made. What became of an update or a destruction, refreshing finds out.
+// Creates reports whether the call would have created an object.
+func (u Unknown) Creates() bool { return strings.Contains(u.Action, "create") }
+
+// Settled reports whether the outcome of the call no longer matters. A refresh finds out about an update or a
+// destruction, and so does a change of the object in the state. A creation stays unknown until a user or an import
+// settles it: another object at its address does not show that the first one does not exist.
 func (u Unknown) Settled(s *state.Snapshot, refreshed bool) bool {
-	return refreshed && !strings.Contains(u.Action, "create") || entryDigest(u.Object, s.Get(u.Object)) != u.was
+	return !u.Creates() && (refreshed || entryDigest(u.Object, s.Get(u.Object)) != u.was)
 }
 
 // Empty reports whether nothing is noted.
