@@ -22,15 +22,16 @@ type gathered struct {
 // grouped gathers diagnostics that say the same; of errors, those whose values are the same, too, as
 // values are what is different about a mistake at another place. Failed checks are never gathered: each has
 // something of its own to say, nor those of a severity that is to stay apart.
-func grouped(ds []diag.Diagnostic, apart []diag.Severity) []gathered {
+func grouped(ds []diag.Diagnostic, o Options) []gathered {
 	var out []gathered
 	at := map[string]int{}
 	for _, d := range ds {
+		d = o.named(d)
 		key := fmt.Sprint("error\x00", d.Summary, "\x00", d.Detail, "\x00", d.Values)
 		if d.Severity == diag.Warning {
 			key = "warning\x00" + d.Summary
 		}
-		if strings.HasPrefix(d.Summary, "Check block assertion") || slices.Contains(apart, d.Severity) {
+		if strings.HasPrefix(d.Summary, "Check block assertion") || slices.Contains(o.Apart, d.Severity) {
 			key = ""
 		}
 		if i, ok := at[key]; ok && key != "" {
@@ -77,7 +78,7 @@ func shortPlace(d diag.Diagnostic) string {
 
 // DiagnosticText is one diagnostic as text, in its box.
 func DiagnosticText(d diag.Diagnostic, o Options) string {
-	return diagnosticText(gathered{Diagnostic: d.Coded()}, o)
+	return diagnosticText(gathered{Diagnostic: o.named(d)}, o)
 }
 
 // diagnosticText is a diagnostic as text, in its box.

@@ -77,23 +77,23 @@ func WriteValidateJSON(w io.Writer, ds []diag.Diagnostic, o Options) error {
 		if d.Severity == diag.Error {
 			doc.Errors++
 		}
-		doc.Diagnostics = append(doc.Diagnostics, diagnosticOf(d, o.Sources))
+		doc.Diagnostics = append(doc.Diagnostics, diagnosticOf(d, o))
 	}
 	doc.Valid, doc.Warnings = doc.Errors == 0, len(ds)-doc.Errors
 	return jsondoc.WriteScrubbed(w, doc, jsondoc.LaidOut, o.Scrub)
 }
 
 // DiagnosticDocument is a diagnostic for a document or a line of one.
-func DiagnosticDocument(d diag.Diagnostic, o Options) any { return diagnosticOf(d, o.Sources) }
+func DiagnosticDocument(d diag.Diagnostic, o Options) any { return diagnosticOf(d, o) }
 
-func diagnosticOf(d diag.Diagnostic, src *diag.Sources) diagnosticDocument {
-	d = d.Coded()
+func diagnosticOf(d diag.Diagnostic, o Options) diagnosticDocument {
+	d = o.named(d)
 	doc := diagnosticDocument{Severity: d.Severity.String(), Summary: d.Summary, Detail: d.Detail, Code: d.Code, Address: d.Address}
 	if d.Subject == nil {
 		return doc
 	}
 	doc.Range = rangeOf(*d.Subject)
-	if s, ok := src.Snippet(*d.Subject, d.Context); ok {
+	if s, ok := o.Sources.Snippet(*d.Subject, d.Context); ok {
 		doc.Snippet = snippetOf(s, d)
 	}
 	return doc

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -198,7 +199,9 @@ func (h *Human) next(saved string) string {
 	case saved == "":
 		return rule + h.o.fit(fmt.Sprintf("\nNote: You didn't use the -out option to save this plan, so %s can't\nguarantee to take exactly these actions if you run \"%s apply\" now.\n", h.o.product(), h.o.command()))
 	}
-	return rule + h.o.fit(fmt.Sprintf("\nSaved the plan to: %s\n\nTo perform exactly these actions, run the following command to apply:\n    %s apply %s\n", EscapeLine(saved), h.o.command(), quote(saved)))
+	o := h.o
+	o.Width = cmp.Or(o.Width, 78) // Terraform wraps this text without a terminal, too, and clients look for its lines
+	return rule + o.fit(fmt.Sprintf("\nSaved the plan to: %s\n\nTo perform exactly these actions, run the following command to apply:\n    %s apply %s\n", EscapeLine(saved), h.o.command(), quote(saved)))
 }
 
 // writerFunc is a writer of text.
@@ -235,7 +238,7 @@ func (h *Human) diagnostics(ds []diag.Diagnostic) {
 		}
 		h.failed = h.failed || d.Severity == diag.Error
 	}
-	groups := grouped(fresh, h.o.Apart)
+	groups := grouped(fresh, h.o)
 	if h.o.Compact && !slices.ContainsFunc(fresh, isError) {
 		h.write(h.out, compactWarnings(groups, h.o))
 		return

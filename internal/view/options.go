@@ -2,6 +2,9 @@ package view
 
 import (
 	"cmp"
+	"regexp"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -40,6 +43,25 @@ func (o Options) now() time.Time {
 func (o Options) product() string { return cmp.Or(o.Product, "Lethe") }
 
 func (o Options) command() string { return cmp.Or(o.Command, "lethe") }
+
+// Named returns a sentence with the names that the program is called by. Under Terraform's name, "Lethe" becomes "Terraform"
+// and "lethe plan" becomes "terraform plan": clients look for the sentences of the peer (ADR 38).
+func (o Options) Named(sentence string) string {
+	if o.product() == "Lethe" {
+		return sentence
+	}
+	return commandWord().ReplaceAllString(strings.ReplaceAll(sentence, "Lethe", o.product()), "${1}"+o.command()+" ${2}")
+}
+
+var commandWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(^|[\\s\"'(`])lethe ([a-z])") })
+
+// named is Named for a diagnostic. The texts of providers and of the user's own conditions stay as they are.
+func (o Options) named(d diag.Diagnostic) diag.Diagnostic {
+	if d = d.Coded(); !d.Foreign && d.Unmet == "" {
+		d.Summary, d.Detail = o.Named(d.Summary), o.Named(d.Detail)
+	}
+	return d
+}
 
 func (o Options) scrub(s string) string {
 	if o.Scrub != nil {

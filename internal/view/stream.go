@@ -400,7 +400,7 @@ func (j *JSON) diagnostic(dg diag.Diagnostic) {
 	if dg.Severity == diag.Warning {
 		level, title = "warn", "Warning: "
 	}
-	j.line("diagnostic", title+dg.Summary, streamLine{Level: level, Diagnostic: new(diagnosticOf(dg, j.o.Sources))})
+	j.line("diagnostic", title+j.o.named(dg).Summary, streamLine{Level: level, Diagnostic: new(diagnosticOf(dg, j.o))})
 }
 
 // Finish ends the view.

@@ -70,7 +70,7 @@ func runGraph(ctx context.Context, c *base.Call, f *graphFlags) int {
 	case all:
 		c.UI.Print(fullGraph(p.Program))
 	default:
-		c.UI.Print(resourceGraph(p.Program))
+		c.UI.Print(resourceGraph(p.Program, c.Named))
 	}
 	return p.UI.DoneQuiet()
 }
@@ -89,8 +89,8 @@ func readDrawn(ctx context.Context, p *project.Project, plan string) bool {
 }
 
 // resourceGraph draws resources, those of each module together, and what they refer to, through
-// values.
-func resourceGraph(p *program.Program) string {
+// values. named gives a sentence the names that the program is called by.
+func resourceGraph(p *program.Program, named func(string) string) string {
 	list := resourcesOf(p)
 	var b strings.Builder
 	b.WriteString("digraph G {\n  rankdir = \"RL\";\n  node [shape = rect, fontname = \"sans-serif\"];\n")
@@ -109,7 +109,8 @@ func resourceGraph(p *program.Program) string {
 		b.WriteString("  }\n")
 	}
 	if len(list) == 0 {
-		b.WriteString("  /* This configuration does not contain any resources.     */\n  /* For a more detailed graph, try: lethe graph -type=plan */\n")
+		try := named("For a more detailed graph, try: lethe graph -type=plan")
+		fmt.Fprintf(&b, "  /* %-*s */\n  /* %s */\n", len(try), "This configuration does not contain any resources.", try)
 	}
 	for _, d := range list {
 		for _, to := range resourcesBehind(p, d.ID) {

@@ -38,7 +38,7 @@ func (i *initialization) initProviders(ctx context.Context) bool {
 	for _, n := range needs {
 		switch {
 		case n.Provider.IsBuiltin():
-			text := n.Provider.String() + " is built in to Lethe"
+			text := n.Provider.String() + " is built in to " + i.p.Call.Product()
 			i.p.UI.Tell(event.Note{Text: "- " + text, Record: text})
 		case !i.p.Attached(n.Provider):
 			install = append(install, n)

@@ -55,6 +55,6 @@ func runNew(ctx context.Context, c *base.Call, f *newFlags) int {
 	if !create(ctx, p, name, initial) || !choose(c, name) {
 		return c.UI.Fail()
 	}
-	switched(c.UI, name)
+	switched(c, name)
 	return c.UI.Done(base.ExitOK)
 }

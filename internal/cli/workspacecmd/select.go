@@ -60,7 +60,7 @@ func runSelect(ctx context.Context, c *base.Call, f *selectFlags) int {
 		if !create(ctx, p, name, empty()) || !choose(c, name) {
 			return c.UI.Fail()
 		}
-		switched(c.UI, name)
+		switched(c, name)
 		return c.UI.Done(base.ExitOK)
 	}
 	if !choose(c, name) {
