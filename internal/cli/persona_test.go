@@ -106,3 +106,28 @@ func TestPersonaRegistry(t *testing.T) {
 		}
 	}
 }
+
+// TestPersonaLines: OpenTofu has names of its own in the lines of -json.
+func TestPersonaLines(t *testing.T) {
+	const config = "ephemeral \"lethe_random\" \"a\" {\n  length = 8\n  lifecycle {\n    postcondition {\n      condition     = self != null\n      error_message = \"Nothing.\"\n    }\n  }\n}\nterraform {\n  required_providers {\n    lethe = { source = \"terraform.io/builtin/lethe\" }\n  }\n}\n"
+	for program, want := range map[string][]string{
+		"lethe":     {`"@module":"terraform.ui"`, `"terraform":"`, `"type":"ephemeral_op_start"`, `"type":"ephemeral_op_complete"`},
+		"terraform": {`"@module":"terraform.ui"`, `"terraform":"`, `"type":"ephemeral_op_start"`, `"type":"ephemeral_op_complete"`},
+		"tofu":      {`"@module":"tofu.ui"`, `"tofu":"`, `"type":"ephemeral_action_started"`, `"type":"ephemeral_action_complete"`},
+	} {
+		s := newSite(t, config)
+		var out, err bytes.Buffer
+		code := cli.Main(cli.Env{
+			Args: []string{"plan", "-json"}, Program: program, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &err, Dir: s.dir, Now: time.Now,
+			Environ: []string{"HOME=" + s.home, "TF_CLI_CONFIG_FILE=/dev/null"},
+		})
+		if code != 0 {
+			t.Fatalf("%s: %s%s", program, out.String(), err.String())
+		}
+		for _, text := range want {
+			if !strings.Contains(out.String(), text) {
+				t.Errorf("%s: %s is not in\n%s", program, text, out.String())
+			}
+		}
+	}
+}

@@ -89,6 +89,10 @@ func (l *loader) source(r *Requirement, e hcl.Expression) bool {
 		l.rd.error(e.Range(), "Invalid provider source string", `The "source" attribute must be in the format "[hostname/][namespace/]name": %v.`, err)
 		return false
 	}
+	if p.Namespace == addr.LegacyNamespace {
+		l.rd.error(e.Range(), "Invalid legacy provider address", "%q is an address from before Terraform 0.13, which no registry has any more. Name the provider with its namespace, such as \"hashicorp/%s\". If a state has the old address too, run: lethe state replace-provider %s NEW", src, p.Type, src)
+		return false
+	}
 	r.Source = p
 	r.HostGiven = strings.Count(src, "/") == 2
 	return true

@@ -46,11 +46,16 @@ func (o Options) command() string { return cmp.Or(o.Command, "lethe") }
 
 // Named returns a sentence with the names that the program is called by. Under Terraform's name, "Lethe" becomes "Terraform"
 // and "lethe plan" becomes "terraform plan": clients look for the sentences of the peer (ADR 38).
-func (o Options) Named(sentence string) string {
+func (o Options) Named(sentence string) string { return o.naming()(sentence) }
+
+// naming returns the function behind Named.
+func (o Options) naming() func(string) string {
 	if o.product() == "Lethe" {
-		return sentence
+		return func(s string) string { return s }
 	}
-	return commandWord().ReplaceAllString(strings.ReplaceAll(sentence, "Lethe", o.product()), "${1}"+o.command()+" ${2}")
+	return func(s string) string {
+		return commandWord().ReplaceAllString(strings.ReplaceAll(s, "Lethe", o.product()), "${1}"+o.command()+" ${2}")
+	}
 }
 
 var commandWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(^|[\\s\"'(`])lethe ([a-z])") })
@@ -58,7 +63,8 @@ var commandWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompi
 // named is Named for a diagnostic. The texts of providers and of the user's own conditions stay as they are.
 func (o Options) named(d diag.Diagnostic) diag.Diagnostic {
 	if d = d.Coded(); !d.Foreign && d.Unmet == "" {
-		d.Summary, d.Detail = o.Named(d.Summary), o.Named(d.Detail)
+		name := o.naming()
+		d.Summary, d.Detail = name(d.Summary), name(d.Detail)
 	}
 	return d
 }

@@ -46,6 +46,7 @@ type streamLine struct {
 	MessageCode string              `json:"message_code,omitempty"` // init_output
 	Outputs     any                 `json:"outputs,omitempty"`      // outputs: streamOutput or outputDocument by name
 	Terraform   string              `json:"terraform,omitempty"`    // version
+	Tofu        string              `json:"tofu,omitempty"`         // version, under the name of OpenTofu
 	Type        string              `json:"type"`
 	UI          string              `json:"ui,omitempty"` // version
 }
@@ -101,8 +102,16 @@ func NewJSON(stdout io.Writer, version string, o Options) *JSON {
 	j := &JSON{o: o, shown: map[string]bool{}}
 	j.out = jsontext.Writer{W: stdout, Compact: true, Quote: jsondoc.AppendString, Scrub: o.Scrub}
 	j.ops.now, j.ops.tick = o.now, j.beat
-	j.line("version", o.product()+" "+version, streamLine{Terraform: version, UI: streamVersion})
+	j.line("version", o.product()+" "+version, j.o.versionLine(version))
 	return j
+}
+
+// versionLine returns the members of the first line.
+func (o Options) versionLine(version string) streamLine {
+	if o.isOpenTofu() {
+		return streamLine{Tofu: version, UI: streamVersion}
+	}
+	return streamLine{Terraform: version, UI: streamVersion}
 }
 
 // line prints a line.
@@ -110,7 +119,7 @@ func (j *JSON) line(typ, message string, l streamLine) {
 	if l.Level == "" {
 		l.Level = "info"
 	}
-	l.Type, l.Message, l.Module = typ, message, StreamModule
+	l.Type, l.Message, l.Module = j.o.lineType(typ), message, j.o.StreamModule()
 	l.Timestamp = j.o.now().UTC().Format(StreamTime)
 	j.write(l)
 }
@@ -128,11 +137,31 @@ func (j *JSON) write(line any) {
 	j.out.Flush() // that the reader has gone is no error
 }
 
-// StreamModule and StreamTime are what stands in each line: the module that readers expect, and the form of times.
-const (
-	StreamModule = "terraform.ui"
-	StreamTime   = "2006-01-02T15:04:05.000000Z07:00"
-)
+// StreamTime is the form of times in lines of -json.
+const StreamTime = "2006-01-02T15:04:05.000000Z07:00"
+
+// StreamModule returns the value of "@module" in each line of -json: OpenTofu has its own.
+func (o Options) StreamModule() string {
+	if o.isOpenTofu() {
+		return "tofu.ui"
+	}
+	return "terraform.ui"
+}
+
+func (o Options) isOpenTofu() bool { return o.product() == "OpenTofu" }
+
+// lineType returns the type of a line of -json by the name that the peer gives it: OpenTofu has other names for the lines
+// about ephemeral resources.
+func (o Options) lineType(typ string) string {
+	rest, ok := strings.CutPrefix(typ, "ephemeral_op_")
+	if !ok || !o.isOpenTofu() {
+		return typ
+	}
+	if rest == "start" {
+		rest = "started"
+	}
+	return "ephemeral_action_" + rest
+}
 
 func (j *JSON) log(message string) { j.line("log", message, streamLine{}) }
 

@@ -37,6 +37,9 @@ func (i *initialization) initProviders(ctx context.Context) bool {
 	var install []fetch.Need
 	for _, n := range needs {
 		switch {
+		case n.Provider.Namespace == addr.LegacyNamespace:
+			i.p.Bag.Add(diag.Errorf("Invalid legacy provider address", "The state refers to the provider %q by an address from before Terraform 0.13, which no registry has any more. Replace it with the address that the provider has today, such as hashicorp/%s: lethe state replace-provider %s NEW", n.Provider.Type, n.Provider.Type, n.Provider))
+			return false
 		case n.Provider.IsBuiltin():
 			text := n.Provider.String() + " is built in to " + i.p.Call.Product()
 			i.p.UI.Tell(event.Note{Text: "- " + text, Record: text})

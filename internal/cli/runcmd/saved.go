@@ -7,16 +7,21 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/plan/file"
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
+// changesPlan refuses options that contradict a saved plan. -destroy and -refresh-only are accepted with a plan of that
+// mode: wrappers repeat the options of the plan.
+var changesPlan = diag.Errorf("Can't change plan options when applying a saved plan", "The mode, targets and other planning options were decided when the plan was made. Make a new plan to change them.")
+
 // applySaved applies a saved plan, without asking.
 func applySaved(ctx context.Context, c *base.Call, f *applyFlags, name string) int {
-	if f.destroy || f.refreshOnly || len(f.targets)+len(f.excludes)+len(f.replace) > 0 {
+	if len(f.targets)+len(f.excludes)+len(f.replace) > 0 {
 		// -refresh is about planning and changes nothing: test suites of providers give it with every plan.
-		c.Bag.Add(diag.Errorf("Can't change plan options when applying a saved plan", "The mode, targets and other planning options were decided when the plan was made. Make a new plan to change them."))
+		c.Bag.Add(changesPlan)
 		return c.UI.Fail()
 	}
 	p, ok := project.Open(c, &f.Options)
@@ -25,6 +30,10 @@ func applySaved(ctx context.Context, c *base.Call, f *applyFlags, name string) i
 	}
 	saved, ok := p.ReadPlan(ctx, name)
 	if !ok {
+		return c.UI.Fail()
+	}
+	if f.destroy && saved.Plan.Mode != plan.Destroy || f.refreshOnly && saved.Plan.Mode != plan.RefreshOnly {
+		c.Bag.Add(changesPlan)
 		return c.UI.Fail()
 	}
 	if d := saved.WrittenBy(base.Version); d != nil {

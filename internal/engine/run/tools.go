@@ -148,6 +148,12 @@ func (r *Run) StoredUse(ctx context.Context, i addr.Instance, stored addr.Provid
 	if stored.Module.IsRoot() && stored.Alias == "" && r.needsNothing(ctx, stored.Provider) {
 		return declared.Use{Instance: stored}, true
 	}
+	if stored.Provider.Namespace == addr.LegacyNamespace {
+		r.Bag.Add(diag.Errorf("Invalid legacy provider address",
+			"The state has %s with the provider address %s, which is from before Terraform 0.13. No registry has that address any more. Replace it with the address that the provider has today, such as hashicorp/%s: lethe state replace-provider %s NEW",
+			i, stored.Provider, stored.Provider.Type, stored.Provider).About(i))
+		return declared.Use{}, false
+	}
 	r.Bag.Add(diag.Errorf("Provider configuration not present",
 		"To work with %s its original provider configuration at %s is required, but it has been removed. This occurs when a provider configuration is removed while objects created by that provider still exist in the state. Re-add the provider configuration to destroy %s, after which you can remove the provider configuration again; or let Lethe forget the object with a `removed` block or `lethe state rm`.",
 		i, stored, i).About(i))

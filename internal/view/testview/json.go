@@ -118,7 +118,7 @@ type summary struct {
 
 // print prints a line about a run, a file or everything.
 func (j *JSON) print(typ, level, message string, f *suite.File, r *suite.Run, l line) {
-	l.Type, l.Level, l.Message, l.Module = typ, level, message, view.StreamModule
+	l.Type, l.Level, l.Message, l.Module = typ, level, message, j.O.StreamModule()
 	l.Timestamp = j.O.Now().UTC().Format(view.StreamTime)
 	if f != nil {
 		l.File = f.Name
