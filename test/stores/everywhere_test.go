@@ -140,7 +140,7 @@ func migrate(t *testing.T, all map[string]place, way []string, workspaces ...str
 	for i, to := range way[1:] {
 		from := way[i]
 		u.configure(config + all[to].backend)
-		if out := u.run(1, "plan", "-var", "v=x"); !strings.Contains(out, "lethe init -migrate-state") {
+		if out := u.run(1, "plan", "-var", "v=x"); !strings.Contains(out, "\"lethe init") && !strings.Contains(out, "lethe init -migrate-state") {
 			t.Errorf("from %s to %s, without init: %s", from, to, out)
 		}
 		u.run(0, "init", "-migrate-state", "-force-copy")

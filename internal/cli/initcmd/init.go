@@ -79,6 +79,7 @@ func runInit(ctx context.Context, c *base.Call, f *initFlags) int {
 			c.UI.Line(text)
 		})
 	}
+	i.warnUnread()
 	if !p.Load() || !p.Tests().LoadAll() {
 		return c.UI.Fail()
 	}

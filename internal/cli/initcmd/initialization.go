@@ -1,7 +1,9 @@
 package initcmd
 
 import (
+	"maps"
 	"path/filepath"
+	"slices"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
@@ -44,4 +46,22 @@ func (i *initialization) emptyDir() (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// unread are the endings of files that newer versions of Terraform read, and Lethe does not.
+var unread = map[string]string{
+	".tfquery.hcl":     "It has queries, which need the command \"query\" of Terraform 1.14.",
+	".tfcomponent.hcl": "It is a part of a stack, which only HCP Terraform deploys.",
+	".tfdeploy.hcl":    "It is a part of a stack, which only HCP Terraform deploys.",
+	".tfstack.hcl":     "It is a part of a stack, which only HCP Terraform deploys.",
+}
+
+// warnUnread warns about files of the directory that have no effect.
+func (i *initialization) warnUnread() {
+	for _, suffix := range slices.Sorted(maps.Keys(unread)) {
+		found, _ := filepath.Glob(filepath.Join(i.p.Dir, "*"+suffix))
+		for _, name := range found {
+			i.p.Bag.Add(diag.Warningf("File without effect", "Lethe does not read the file %s. %s", filepath.Base(name), unread[suffix]))
+		}
+	}
 }

@@ -49,7 +49,13 @@ var unhonoured = []struct{ name, unset, why string }{
 	{"OPENTOFU_STATEFILE_PROVIDER_ADDRESS_TRANSLATION", "1", "the registry hosts of Terraform and OpenTofu stand for one provider"},
 	{"TOFU_X_EXPERIMENTAL_RUNTIME", "", "there is one runtime"},
 	{"TOFU_CPU_PROFILE", "", "no profile is written"},
+	{"TF_IGNORE", "", "no configuration is uploaded, and nothing is logged about files that are left out"},
+	{"TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE", "0", cacheKeepsLock},
+	{"OTEL_TRACES_EXPORTER", "none", "no traces are written"},
 }
+
+// cacheKeepsLock is why nobody has to choose between the plugin cache and the lock file.
+const cacheKeepsLock = "packages of the plugin cache get their checksums in the dependency lock file like all others"
 
 // warnUnhonoured says which variables that are set have no effect.
 func warnUnhonoured(c *base.Call) {
