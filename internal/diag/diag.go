@@ -181,6 +181,7 @@ type Bag struct {
 	seen   map[string]*message
 	errors int
 	enough Places
+	eased  bool
 }
 
 // message is where in the list a message is, and which values it was given with.
@@ -288,7 +289,7 @@ func (b *Bag) Len() int {
 // Lenient calls f with a bag of its own, whose contents come into this one as warnings, aside from the
 // others. It gives them as they were.
 func (b *Bag) Lenient(f func(*Bag)) []Diagnostic {
-	var own Bag
+	own := Bag{eased: true}
 	f(&own)
 	list := own.List()
 	for _, d := range list {
@@ -297,6 +298,9 @@ func (b *Bag) Lenient(f func(*Bag)) []Diagnostic {
 	}
 	return list
 }
+
+// Eased reports whether the errors of the bag become warnings.
+func (b *Bag) Eased() bool { return b.eased }
 
 // Blame says of the errors that they are about a check block, and that it does not hold because of them; it is "" where that is
 // not so, or was said.

@@ -64,6 +64,7 @@ type (
 		Object addr.Object
 		Op     Op
 		Took   time.Duration
+		Eased  bool   // the error is a warning: the object stands in a check block
 		Reason string // of what is reported before the diagnostics are: a lease that could not be renewed; one line
 	}
 	// Deferred says that a data source or an ephemeral resource is left for apply.

@@ -173,12 +173,15 @@ func recordUnreadable(t *Tools, prior *state.Entry, s Stored, resp provider.Appl
 }
 
 // shownID finds what identifies a value to a reader.
-func shownID(t *Tools, v cty.Value) (string, string) {
+func shownID(t *Tools, v cty.Value) (string, string) { return t.Type.Shown(v) }
+
+// Shown returns the attribute that identifies a value to a reader, and its text.
+func (t *Type) Shown(v cty.Value) (key, text string) {
 	if v == cty.NilVal || v.IsNull() {
 		return "", ""
 	}
 	for _, name := range []string{"id", "name"} {
-		a := t.Type.Attr(name)
+		a := t.Attr(name)
 		if a == nil || a.Type != cty.String || a.Sensitive || a.WriteOnly {
 			continue
 		}
@@ -191,9 +194,12 @@ func shownID(t *Tools, v cty.Value) (string, string) {
 
 // Down destroys an object. The entry is what is left of it, nil for nothing.
 func (t *Tools) Down(ctx context.Context, cur Current, private []byte) (*state.Entry, bool) {
-	began := time.Now()
+	began := t.Began
 	idKey, id := wireID(t, cur.Wire)
-	t.tell(event.Started{Object: t.Object, Op: event.Delete, IDKey: idKey, ID: id, At: began})
+	if began.IsZero() {
+		began = time.Now()
+		t.tell(event.Started{Object: t.Object, Op: event.Delete, IDKey: idKey, ID: id, At: began})
+	}
 	var resp provider.ApplyResponse
 	var ds provider.Diags
 	called := t.token(ctx, func() {

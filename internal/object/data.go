@@ -32,7 +32,7 @@ func (t *Tools) ReadData(ctx context.Context, config mark.Value, s Stored, refre
 	}
 	v, entry, ok := recordRead(t, config, resp, ds, s)
 	if !ok {
-		t.tell(event.Failed{Object: t.Object, Op: event.ReadData, Took: time.Since(began)})
+		t.tell(event.Failed{Object: t.Object, Op: event.ReadData, Took: time.Since(began), Eased: t.Bag.Eased()})
 		return mark.Value{}, nil, false
 	}
 	idKey, id := shownID(t, v.Raw)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -26,7 +27,8 @@ type Tools struct {
 	Bag      *diag.Bag
 	Where    func(cty.Path) diag.Range // place of an attribute in the configuration; may be nil
 
-	Note provider.Note // goes with calls that change or open something
+	Note  provider.Note // goes with calls that change or open something
+	Began time.Time     // when the destruction was announced; zero if Down is to announce it
 
 	// Unanswered says that a call that makes something was made and not answered: it is not known
 	// whether it was done.

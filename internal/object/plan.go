@@ -414,7 +414,18 @@ func ignore(t *Tools, config mark.Value, prior cty.Value, was *state.Entry, f Fo
 	for _, p := range paths {
 		out.Raw = overlay(out.Raw, prior, p)
 	}
-	stored := slices.DeleteFunc(mark.SensitiveAt(was.Sensitive), func(m mark.At) bool { return !ignored(m.Path) })
+	var stored []mark.At
+	for _, m := range mark.SensitiveAt(was.Sensitive) {
+		if ignored(m.Path) {
+			stored = append(stored, m)
+			continue
+		}
+		for _, p := range paths {
+			if p.HasPrefix(m.Path) { // a part of a sensitive value is sensitive where it is kept alone
+				stored = append(stored, mark.At{Path: p, Tag: mark.Sensitive})
+			}
+		}
+	}
 	out.Marks = mark.Union(out.Marks, stored)
 	return out
 }
@@ -441,7 +452,7 @@ func overlay(config, prior cty.Value, path cty.Path) cty.Value {
 	ty := config.Type()
 	index, indexed := path[0].(cty.IndexStep)
 	keyed := indexed && index.Key.Type() == cty.String
-	if ty.IsMapType() && config.IsNull() && !prior.IsNull() {
+	if ty.IsMapType() && config.IsNull() && keyed && hasKey(prior, index.Key) {
 		config = cty.MapValEmpty(ty.ElementType())
 	}
 	switch {
@@ -466,6 +477,17 @@ func overlayAttr(config, prior cty.Value, name string, rest cty.Path) cty.Value 
 	attrs := config.AsValueMap()
 	attrs[name] = overlay(attrs[name], prior.GetAttr(name), rest)
 	return cty.ObjectVal(attrs)
+}
+
+// hasKey reports whether a map, or an object in the place of a map, has a value for a key.
+func hasKey(v, key cty.Value) bool {
+	if v.IsNull() || !v.IsKnown() {
+		return false
+	}
+	if v.Type().IsObjectType() {
+		return v.Type().HasAttribute(key.AsString())
+	}
+	return v.Type().IsMapType() && v.HasIndex(key).True()
 }
 
 func overlayKey(config, prior cty.Value, key cty.Value, rest cty.Path) cty.Value {

@@ -231,10 +231,8 @@ func checkRefreshed(t *Tools, entry *state.Entry, k Known, resp provider.ReadRes
 		return entry, k, false
 	}
 	reviewEntry(t, &next, r, "Provider produced invalid object")
-	if !clean {
-		if wire, ok = encode(t, v); !ok {
-			return entry, k, false
-		}
+	if wire, ok = encode(t, v); !ok { // sets in the order in which they are stored, without write-only values
+		return entry, k, false
 	}
 	if ok := fillEntry(t, &next, v, identity); !ok {
 		return entry, k, false

@@ -13,13 +13,15 @@ const (
 	kept = 8 << 10
 )
 
-// lines cuts what is written to it into lines and passes them on; it also remembers the end of
+// lines cuts what is written to it into lines and passes them on. A carriage return ends a line too: programs that show
+// progress write nothing else between two states of it. lines also remembers the end of
 // it all. It is an io.Writer that never fails, for several writers at a time.
 type lines struct {
 	emit func(line string)
 
 	mu   sync.Mutex
 	over bool   // what comes now comes too late
+	back bool   // the last line ended with a carriage return
 	part []byte // of a line that is not over
 	tail []byte // up to twice as long as it has to be
 }
@@ -32,11 +34,20 @@ func (l *lines) Write(b []byte) (int, error) {
 	}
 	l.remember(b)
 	for rest := b; len(rest) > 0; {
-		piece, after, whole := bytes.Cut(rest, []byte{'\n'})
+		if l.back && rest[0] == '\n' { // of \r\n
+			l.back, rest = false, rest[1:]
+			continue
+		}
+		l.back = false
+		piece, after, whole := rest, []byte(nil), false
+		if i := bytes.IndexAny(rest, "\r\n"); i >= 0 {
+			piece, after, whole = rest[:i], rest[i+1:], true
+		}
 		if room := longest - len(l.part); len(piece) > room {
 			piece, after, whole = rest[:room], rest[room:], true
 		}
 		l.part = append(l.part, piece...)
+		l.back = whole && len(piece) < len(rest) && rest[len(piece)] == '\r'
 		rest = after
 		if whole {
 			l.flush()
@@ -46,7 +57,7 @@ func (l *lines) Write(b []byte) (int, error) {
 }
 
 func (l *lines) flush() {
-	l.emit(string(bytes.TrimSuffix(l.part, []byte{'\r'})))
+	l.emit(string(l.part))
 	l.part = l.part[:0]
 }
 

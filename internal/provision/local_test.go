@@ -389,13 +389,13 @@ func TestInterruptedBefore(t *testing.T) {
 func TestLines(t *testing.T) {
 	var got []string
 	l := &lines{emit: func(s string) { got = append(got, s) }}
-	for _, s := range []string{"a", "b\nc\r", "\n", "\n\nd\re\n", "f"} {
+	for _, s := range []string{"a", "b\nc\r", "\n", "\n\nd\re\n", "f", "\r10%\r", "20%\r\r\n", "g"} {
 		if n, err := l.Write([]byte(s)); n != len(s) || err != nil {
 			t.Errorf("%d %v", n, err)
 		}
 	}
 	l.end()
-	if diff := cmp.Diff([]string{"ab", "c", "", "", "d\re", "f"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"ab", "c", "", "", "d", "e", "f", "10%", "20%", "", "g"}, got); diff != "" {
 		t.Error(diff)
 	}
 	got = nil

@@ -78,7 +78,7 @@ func (h *Human) Tell(e event.Event) {
 	case event.ProvisionStarted:
 		h.line(h.o.about(e.Object, fmt.Sprintf("Provisioning with '%s'...", e.Type)))
 	case event.ProvisionOutput:
-		h.line(h.o.paint(fmt.Sprintf("%s (%s):", EscapeLine(e.Object.String()), e.Type), bold) + " " + h.o.free(e.Line))
+		h.line(h.o.paint(fmt.Sprintf("%s (%s):", EscapeLine(e.Object.String()), e.Type), bold) + " " + h.o.colored(e.Line))
 	case event.ProvisionDone:
 	case event.Summary:
 		h.summary(e)

@@ -285,7 +285,7 @@ func (j *JSON) done(e event.Done) {
 
 func (j *JSON) failed(e event.Failed) {
 	w := streamWords(e.Op)
-	if w.kind == "" || e.Op == event.Refresh {
+	if w.kind == "" || e.Op == event.Refresh || e.Eased {
 		return
 	}
 	j.hook(e.Object, w.fails+" after "+seconds(e.Took), w.kind+"_errored", hook{Action: w.action, Elapsed: elapsed(e.Took), Reason: e.Reason})

@@ -13,13 +13,6 @@ type rule struct {
 }
 
 var rules = []rule{
-	// Faults of Lethe that are still open. A rule goes when its fault is fixed.
-	{"", "open: an ignored argument loses marks of sensitive parts, or has them on more than Terraform has", func(d Difference, b *Batch) bool {
-		return d.Section == "before sensitive" || d.Section == "after sensitive" || d.What == "state" && d.Section == "sensitive"
-	}},
-	{"", "open: an empty map is sent for a null one whose key is ignored, and sets are sent in another order after drift", func(d Difference, b *Batch) bool {
-		return (d.On == "old_plain" || d.On == "fw_plain") && strings.HasPrefix(d.Section, "sent with Plan")
-	}},
 	{"marks of write-only attributes", "Lethe does not keep them", func(d Difference, b *Batch) bool {
 		p, _ := d.B.(obj)
 		if d.On != "fw_wo" && d.On != "old_wo" {

@@ -47,9 +47,10 @@ type applier struct {
 
 	mu     sync.Mutex
 	edit   *state.Edit
-	broken error                // the journal failed: nothing new is started
-	made   map[addr.Object]made // created, with provisioners to come
-	taken  map[addr.Object]bool // imported
+	broken error                     // the journal failed: nothing new is started
+	made   map[addr.Object]made      // created, with provisioners to come
+	going  map[addr.Object]time.Time // about to be destroyed: when the first destroy-time provisioner began
+	taken  map[addr.Object]bool      // imported
 
 	changes                                        map[addr.Object]*plan.Change
 	notBegun                                       []addr.Object               // what the walk did not come to

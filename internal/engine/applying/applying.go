@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -35,13 +36,13 @@ func Apply(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Resul
 	defer r.End()
 	a := &applier{
 		run: r, req: &req, plan: req.Plan, hosts: run.HostsFor(env.Settings, req.Program.Tree(), req.Plan.Refreshed), edit: req.Plan.Refreshed.Edit(),
-		changes: filling.ChangesByObject(req.Plan), deposed: map[addr.Object]addr.Object{}, made: map[addr.Object]made{}, taken: map[addr.Object]bool{},
+		changes: filling.ChangesByObject(req.Plan), deposed: map[addr.Object]addr.Object{}, made: map[addr.Object]made{}, going: map[addr.Object]time.Time{}, taken: map[addr.Object]bool{},
 	}
 	a.amend()
 	a.expectChecks()
 	filling.Applied(a.run.Program, a.run.Frame, a.plan)
 	ok = a.walk(ctx)
-	a.unmade()
+	a.unfinished()
 	if !ok && a.plan.Mode == plan.Destroy {
 		a.keepData()
 	}
@@ -132,7 +133,7 @@ func (a *applier) walk(ctx context.Context) bool {
 	a.run.Frame.Begin()
 	defer a.run.Frame.End()
 	result := a.run.WalkGraph(ctx, g, walk.RunOptions{
-		Workers: a.run.Settings.Workers(),
+		Workers: a.run.Settings.Tokens(), // a provisioner is a step that takes no token
 		Visit: func(ctx context.Context, n walk.Node, f *walk.Fan) bool {
 			x, s := &step{a: a, run: a.run, records: &stepRecords{}}, steps.List[n]
 			if a.needsDurable(o, s) {
@@ -186,7 +187,7 @@ func (a *applier) settle() {
 func notBegun(o *ordering.Ordering, steps *plan.Steps, ended func(i int) walk.Outcome) []addr.Object {
 	begun := map[addr.Object]bool{{}: true} // the empty one stands for conditions of variables
 	for i, s := range steps.List {
-		if s.Kind == plan.Up || s.Kind == plan.Down {
+		if s.Kind == plan.Up || s.Kind == plan.Down || s.Kind == plan.DestroyProvision {
 			begun[o.Objects[s.Index]] = begun[o.Objects[s.Index]] || ended(i) != walk.Skipped
 		}
 	}

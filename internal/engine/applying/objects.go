@@ -225,6 +225,7 @@ func (x *step) down(ctx context.Context, c *plan.Change, face frame.Face) bool {
 		return false
 	}
 	t.Note = x.noted(op, o, expected(object.Stored{Provider: u.Instance}, mark.Value{}, false), cur.Entry, addr.Object{})
+	t.Began = x.a.gone(o)
 	left, ok := t.Down(ctx, cur, private)
 	if ok {
 		x.a.destroyed.Add(1)

@@ -61,10 +61,43 @@ func (a *applier) complete(o addr.Object, ok bool) {
 	}
 }
 
-// unmade tells of creations whose provisioners never ran.
-func (a *applier) unmade() {
+// unfinished tells of creations whose provisioners never ran, and of destructions that ended with their provisioners.
+func (a *applier) unfinished() {
 	for o := range a.made {
 		a.complete(o, false)
+	}
+	for o := range a.going {
+		a.kept(o)
+	}
+}
+
+// leave announces the destruction of an object before its first destroy-time provisioner.
+func (a *applier) leave(o addr.Object, idKey, id string) {
+	now := time.Now()
+	a.mu.Lock()
+	_, announced := a.going[o]
+	if !announced {
+		a.going[o] = now
+	}
+	a.mu.Unlock()
+	if !announced {
+		a.run.Settings.Tell(event.Started{Object: o, Op: event.Delete, IDKey: idKey, ID: id, At: now})
+	}
+}
+
+// gone returns when the destruction of an object was announced, or the zero time.
+func (a *applier) gone(o addr.Object) time.Time {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	began := a.going[o]
+	delete(a.going, o)
+	return began
+}
+
+// kept tells that an object is not destroyed although that was announced.
+func (a *applier) kept(o addr.Object) {
+	if began := a.gone(o); !began.IsZero() {
+		a.run.Settings.Tell(event.Failed{Object: o, Op: event.Delete, Took: time.Since(began)})
 	}
 }
 
@@ -92,7 +125,13 @@ func (x *step) destroyProvision(ctx context.Context, c *plan.Change, part int) b
 		return true // the module that had the provisioner is gone
 	}
 	self := mark.Value{Raw: v, Marks: mark.SensitiveAt(e.Sensitive)}
-	return x.runProvisioner(ctx, h, h.List[part], f, self, o, frame.Before)
+	idKey, id := typ.Shown(v)
+	x.a.leave(o, idKey, id)
+	if !x.runProvisioner(ctx, h, h.List[part], f, self, o, frame.Before) {
+		x.a.kept(o)
+		return false
+	}
+	return true
 }
 
 // runProvisioner receives what a provisioner needs, evaluates it and runs it.
