@@ -420,14 +420,19 @@ func ignore(t *Tools, config mark.Value, prior cty.Value, was *state.Entry, f Fo
 			stored = append(stored, m)
 			continue
 		}
-		for _, p := range paths {
-			if p.HasPrefix(m.Path) { // a part of a sensitive value is sensitive where it is kept alone
+		for _, p := range paths { // a part of a sensitive value is sensitive where it is kept alone
+			if p.HasPrefix(m.Path) && !marked(out, p) {
 				stored = append(stored, mark.At{Path: p, Tag: mark.Sensitive})
 			}
 		}
 	}
 	out.Marks = mark.Union(out.Marks, stored)
 	return out
+}
+
+// marked reports whether the value at a path lies in a sensitive one.
+func marked(v mark.Value, path cty.Path) bool {
+	return slices.ContainsFunc(v.Marks, func(m mark.At) bool { return m.Tag == mark.Sensitive && path.HasPrefix(m.Path) })
 }
 
 // meant is the part of a value that a path means: a key of what is no map, as an object in a dynamic attribute, stands for

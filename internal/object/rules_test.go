@@ -615,3 +615,58 @@ func TestImportOfSeveralObjects(t *testing.T) {
 		b.says(text)
 	}
 }
+
+// What ignore_changes keeps of a sensitive value stays sensitive, and no key is made up for a map that is null.
+func TestIgnoredPartsKeepTheirMarks(t *testing.T) {
+	b := newBench(t)
+	part := cty.GetAttrPath("part")
+	key := part.IndexInt(0).GetAttr("key")
+	for name, c := range map[string]struct {
+		stored, config, ignored, want []cty.Path
+	}{
+		"a part of what was sensitive":   {[]cty.Path{part}, nil, []cty.Path{key}, []cty.Path{key}},
+		"of what is sensitive still":     {[]cty.Path{part}, []cty.Path{part}, []cty.Path{key}, []cty.Path{part}},
+		"of the whole object":            {[]cty.Path{nil}, nil, []cty.Path{key}, []cty.Path{key}},
+		"the same place":                 {[]cty.Path{key}, nil, []cty.Path{key}, []cty.Path{key}},
+		"a place inside":                 {[]cty.Path{key}, nil, []cty.Path{part}, []cty.Path{key}},
+		"another place":                  {[]cty.Path{cty.GetAttrPath("note")}, nil, []cty.Path{key}, nil},
+		"sensitive only now":             {nil, []cty.Path{key}, []cty.Path{part}, nil},
+		"nothing is ignored":             {[]cty.Path{part}, nil, nil, nil},
+		"everything is ignored":          {[]cty.Path{part}, nil, []cty.Path{nil}, []cty.Path{part}},
+		"sensitive twice, ignored twice": {[]cty.Path{part, key}, nil, []cty.Path{key, part}, []cty.Path{part, key}},
+	} {
+		was, config := b.object(map[string]string{"id": "1", "note": "a"}, "canary"), b.object(map[string]string{"note": "b"}, "other")
+		cur := b.stored(was)
+		cur.Entry.Sensitive = c.stored
+		got := ignore(b.Tools, mark.Value{Raw: config, Marks: mark.SensitiveAt(c.config)}, was, cur.Entry, Forced{Ignore: c.ignored})
+		if !mark.SamePaths(got.PathsOf(mark.Sensitive), c.want) {
+			t.Errorf("%s: %v, want %v", name, got.Marks, c.want)
+		}
+	}
+}
+
+func TestIgnoredKeysOfMaps(t *testing.T) {
+	null, empty := cty.NullVal(cty.Map(cty.String)), cty.MapValEmpty(cty.String)
+	of := func(kv ...string) cty.Value {
+		m := map[string]cty.Value{}
+		for i := 0; i < len(kv); i += 2 {
+			m[kv[i]] = cty.StringVal(kv[i+1])
+		}
+		return cty.MapVal(m)
+	}
+	for _, c := range []struct{ config, prior, want cty.Value }{
+		{null, null, null},
+		{null, empty, null},
+		{null, of("b", "1"), null},
+		{null, of("a", "1"), of("a", "1")},
+		{empty, null, empty},
+		{empty, of("b", "1"), empty},
+		{of("a", "2"), null, empty},
+		{of("a", "2"), of("b", "1"), empty},
+		{of("a", "2", "b", "2"), of("a", "1", "b", "1"), of("a", "1", "b", "2")},
+	} {
+		if got := overlay(c.config, c.prior, cty.IndexStringPath("a")); !got.RawEquals(c.want) {
+			t.Errorf("%#v over %#v: %#v, want %#v", c.config, c.prior, got, c.want)
+		}
+	}
+}

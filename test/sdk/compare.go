@@ -18,6 +18,7 @@ type Difference struct {
 	At      string // address, or name of a piece
 	A, B    any    // of Lethe and of Terraform
 	On      string // type of the object
+	Replace bool   // Lethe plans to replace the object in this step
 	Failed  bool   // an engine reported an error for an object of the piece in this step
 }
 
@@ -157,7 +158,11 @@ func results(what string, p, q *Result) []Difference {
 		all = append(all, d)
 	}
 	if p.Plan != nil && q.Plan != nil {
-		all = append(all, differ(what, planOf(p.Plan), planOf(q.Plan))...)
+		ours := planOf(p.Plan)
+		for _, d := range differ(what, ours, planOf(q.Plan)) {
+			d.Replace = strings.Contains(text(ours["1~actions|"+d.At]), "delete")
+			all = append(all, d)
+		}
 	}
 	if what == "apply" || p.Exit != 1 && q.Exit != 1 { // an error ends a plan early
 		all = append(all, differ(what, callsOf(what, p.Calls), callsOf(what, q.Calls))...)

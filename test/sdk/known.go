@@ -1,6 +1,7 @@
 package sdk
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -13,12 +14,28 @@ type rule struct {
 }
 
 var rules = []rule{
+	{"a map that `ignore_changes` names, and its new value is not known yet", "Lethe ignores the change", func(d Difference, b *Batch) bool {
+		s := b.step(d)
+		for _, m := range unknownMap.FindAllStringSubmatch(s, -1) {
+			if regexp.MustCompile(`ignore_changes = (all|\[[^\n]*\b` + m[1] + `\b)`).MatchString(s) {
+				return true
+			}
+		}
+		return false
+	}},
+	{"a part of a sensitive value that `ignore_changes` names", "Terraform loses marks in maps and in objects that are replaced", func(d Difference, b *Batch) bool {
+		return strings.Contains(d.Section, "sensitive") && strings.Contains(b.step(d), "ignore_changes") && len(places(d.A, d.B, "")) > 0 &&
+			!slices.ContainsFunc(places(d.A, d.B, ""), func(x place) bool { return x.b != nil })
+	}},
+	{"", "in a replacement Terraform marks the null that stands where an ignored sensitive value was", func(d Difference, b *Batch) bool {
+		return d.Section == "after sensitive" && d.Replace && strings.Contains(b.step(d), "ignore_changes")
+	}},
 	{"marks of write-only attributes", "Lethe does not keep them", func(d Difference, b *Batch) bool {
 		p, _ := d.B.(obj)
 		if d.On != "fw_wo" && d.On != "old_wo" {
 			return false
 		}
-		return d.Section == "after sensitive" && p["pw"] != nil || d.What == "state" && d.Section == "sensitive" && strings.Contains(text(d.B), "pw") || d.Section == "actions" && text(d.A) == `["no-op"]` && text(d.B) == `["update"]`
+		return strings.HasSuffix(d.Section, " sensitive") && p["pw"] != nil || d.What == "state" && d.Section == "sensitive" && strings.Contains(text(d.B), "pw") || d.Section == "actions" && text(d.A) == `["no-op"]` && text(d.B) == `["update"]`
 	}},
 	{"what changed outside, when everything is destroyed", "Lethe tells it", func(d Difference, b *Batch) bool {
 		return d.What == "destroy plan" && strings.HasPrefix(d.Section, "drift") && d.B == nil
@@ -71,6 +88,22 @@ func (d Difference) known(b *Batch) bool {
 		}
 	}
 	return false
+}
+
+// unknownMap finds maps that are made from a value that is not known while planning, if it changes.
+var unknownMap = regexp.MustCompile(`\b(tags_all|tags|m|cm|mc|by) = terraform_data`)
+
+// step is the configuration of the piece that a difference belongs to, up to the step in which it was found.
+func (b *Batch) step(d Difference) string {
+	text := ""
+	for _, p := range b.Pieces {
+		if p.Name == owner(d.At) {
+			for _, s := range p.Steps[:d.Step+1] {
+				text += p.text(s)
+			}
+		}
+	}
+	return text
 }
 
 // imports reports whether a step runs the import command.
