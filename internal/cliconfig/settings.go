@@ -33,6 +33,7 @@ type Settings struct {
 	CloseTimeout    time.Duration                // close_timeout; 0: not set
 	SkipDeposed     bool                         // skip_deposed_provisioners
 	WithoutInit     bool                         // backend_without_init
+	Language        string                       // language_version; "": not set
 	Overrides       map[addr.Provider]string     // dev_overrides: directory of the executable
 	Sources         []Installation               // provider_installation, in order; nil: not configured
 	Installs        bool                         // a provider_installation block was there
@@ -87,7 +88,7 @@ func (s *Settings) parse(src []byte, filename string, l limits.Limits, bag *diag
 		"plugin_cache_dir": &s.PluginCacheDir, "vendor_dir": &s.VendorDir, "default_registry": &s.DefaultRegistry,
 		"plugin_cache_may_break_dependency_lock_file": &s.CacheMayBreak,
 		"defer_ephemerals":                            &s.DeferEphemerals, "skip_deposed_provisioners": &s.SkipDeposed, "close_timeout": &timeout,
-		"backend_without_init": &s.WithoutInit,
+		"backend_without_init": &s.WithoutInit, "language_version": &s.Language,
 	}
 	schema := &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 		{Type: "provider_installation"}, {Type: "host", LabelNames: []string{"name"}},

@@ -11,7 +11,7 @@ import (
 // misspelt.
 var harmless = []string{
 	"plugin_cache_dir", "vendor_dir", "default_registry", "plugin_cache_may_break_dependency_lock_file", "defer_ephemerals", "close_timeout",
-	"skip_deposed_provisioners", "backend_without_init", "disable_checkpoint", "disable_checkpoint_signature", "path", "url", "include", "exclude", "repository_template", "download_retry_count", "trust_all_hashes",
+	"skip_deposed_provisioners", "backend_without_init", "language_version", "disable_checkpoint", "disable_checkpoint_signature", "path", "url", "include", "exclude", "repository_template", "download_retry_count", "trust_all_hashes",
 	"retry_count", "request_timeout_seconds", "username", "docker_credentials_helper", "discover_ambient_credentials",
 	"docker_style_config_files", "default_docker_credential_helper", "dev_overrides", "services", "providers",
 }

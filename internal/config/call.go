@@ -123,6 +123,15 @@ func (n *Node) Way(base func(dir string) string) string {
 	return path.Join(n.Parent.Way(base), n.Source)
 }
 
+// Slashed returns the source of a local module with slashes, also one that was written on Windows with backslashes.
+// Other sources stay as they are.
+func Slashed(source string) string {
+	if s := strings.ReplaceAll(source, `\`, "/"); IsLocal(s) {
+		return s
+	}
+	return source
+}
+
 // IsLocal reports whether a module source is a path on this machine.
 func IsLocal(source string) bool {
 	return strings.HasPrefix(source, "./") || strings.HasPrefix(source, "../") || source == "." || source == ".."

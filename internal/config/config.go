@@ -124,8 +124,9 @@ func (n ProviderName) String() string {
 
 // VersionConstraint is a required_version, or a compatible_with entry.
 type VersionConstraint struct {
-	Text  string
-	Range diag.Range
+	Text     string
+	Range    diag.Range
+	Required bool // it is a required_version
 }
 
 // Requirement is an entry of required_providers, or what using a local name implies.

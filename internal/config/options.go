@@ -20,6 +20,7 @@ type Options struct {
 	Files          Files                    // nil: the disk
 	Display        func(path string) string // a file's path as ranges spell it; nil: as it is
 	Version        string                   // what required_version is compared with; "" compares nothing
+	Claimed        string                   // what required_version is compared with in place of Version; "": nothing is claimed
 	Limits         limits.Limits
 	NoDeprecations bool // no user wants to hear of what is deprecated in modules
 	// NoFarDeprecations is the same of those that come from elsewhere, and of what they call.

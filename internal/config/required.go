@@ -124,8 +124,12 @@ func (l *loader) implied() {
 	for _, r := range l.mod.Resources {
 		l.imply(r.LocalProvider().Local)
 	}
-	for _, p := range l.mod.Providers {
+	for _, name := range sortedNames(l.mod.Providers) {
+		p := l.mod.Providers[name]
 		l.imply(p.Local)
+		if r := l.mod.Required[p.Local]; !r.Source.IsBuiltin() {
+			r.Versions = append(r.Versions, p.Versions...)
+		}
 	}
 	for _, c := range l.mod.Calls {
 		for _, p := range c.Providers {

@@ -39,7 +39,8 @@ func sniffVersions(rd *reader, p *parsed) []VersionConstraint {
 	c, _, _ := p.body.PartialContent(sniffSchema)
 	for _, b := range c.Blocks {
 		var a *hcl.Attribute
-		if b.Type == "terraform" {
+		required := b.Type == "terraform"
+		if required {
 			inner, _, _ := b.Body.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "required_version"}}})
 			a = inner.Attributes["required_version"]
 		} else {
@@ -49,6 +50,7 @@ func sniffVersions(rd *reader, p *parsed) []VersionConstraint {
 			continue
 		}
 		if v, ok := rd.constraint(a.Expr, "required_version"); ok {
+			v.Required = required
 			out = append(out, v)
 		}
 	}
@@ -86,30 +88,58 @@ func (rd *reader) constraint(e hcl.Expression, what string) (VersionConstraint, 
 // there is to say about the module.
 func (l *loader) versions(base, over []*parsed, n *Node) bool {
 	l.mod.Version = wantedVersions(l.rd, base, over)
-	have, err := version.NewVersion(l.rd.opts.Version)
-	if l.rd.opts.Version == "" || err != nil {
+	own, claimed := l.rd.opts.Version, l.rd.opts.Claimed
+	if own == "" {
 		return true
 	}
-	ok := true
 	var unmet []diag.Diagnostic
 	for _, v := range l.mod.Version {
-		if want, err := version.NewConstraint(v.Text); err == nil && !want.Check(have) {
-			unmet = append(unmet, unsupported(v, n, l.rd.opts.Version))
-			ok = false
+		switch {
+		case v.Required && claimed != "":
+			if !v.permits(claimed) {
+				unmet = append(unmet, unsupported(v, n, claimed+", as "+LanguageVersion+" or language_version in the CLI configuration claims"))
+			} else if !v.permits(own) {
+				l.rd.bag.Add(diag.Warningf("Claimed language version", "%s asks for version %q, and this is version %s. It is accepted because %s or language_version in the CLI configuration claims version %s. The configuration has the meaning that version %s gives it.",
+					asker(n), strings.TrimSpace(v.Text), own, LanguageVersion, claimed, own).At(v.Range))
+			}
+		case !v.permits(own):
+			unmet = append(unmet, unsupported(v, n, own))
 		}
 	}
-	if !ok {
+	if len(unmet) > 0 {
 		l.rd.bag = diag.Bag{}
 		l.rd.bag.Add(unmet...)
 	}
-	return ok
+	return len(unmet) == 0
+}
+
+// LanguageVersion is the environment variable with the version that required_version is compared with.
+const LanguageVersion = "LETHE_LANGUAGE_VERSION"
+
+// permits reports whether a version meets the constraint. One that cannot be read counts as met.
+func (v VersionConstraint) permits(text string) bool {
+	have, err := version.NewVersion(text)
+	want, err2 := version.NewConstraint(v.Text)
+	return err != nil || err2 != nil || want.Check(have)
+}
+
+// asker names the module in messages about its versions.
+func asker(n *Node) string {
+	if n.Call != nil {
+		return fmt.Sprintf("Module %s (from %s)", n.Path, n.Source)
+	}
+	return "This configuration"
 }
 
 func unsupported(v VersionConstraint, n *Node, have string) diag.Diagnostic {
-	who := "This configuration"
-	if n.Call != nil {
-		who = fmt.Sprintf("Module %s (from %s)", n.Path, n.Source)
+	if !v.Required {
+		return diag.Errorf("Incompatible version of Lethe", "%s says in its compatible_with block that it is for version %q, and this is version %s. Use a version that it is for, or change the entry if it is stricter than the module needs.",
+			asker(n), strings.TrimSpace(v.Text), have).At(v.Range)
 	}
-	return diag.Errorf("Unsupported Terraform Core version", "%s asks for version %q, and this is version %s. Use a version that it supports, or change the constraint if it is stricter than the module needs. Version constraints are normally set for good reason, so changing one may lead to other errors or unexpected behavior.",
-		who, strings.TrimSpace(v.Text), have).At(v.Range)
+	hint := ""
+	if !v.permits("9999.0.0") { // it has an upper bound
+		hint = "\n\nTo try Lethe without a change of the configuration, set " + LanguageVersion + " to a version that the constraint permits."
+	}
+	return diag.Errorf("Unsupported Terraform Core version", "%s asks for version %q, and this is version %s. Use a version that it supports, or change the constraint if it is stricter than the module needs. Version constraints are normally set for good reason, so changing one may lead to other errors or unexpected behavior.%s",
+		asker(n), strings.TrimSpace(v.Text), have, hint).At(v.Range)
 }

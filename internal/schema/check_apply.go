@@ -69,6 +69,8 @@ func (c *applyCheck) attr(n *node, planned, actual cty.Value) {
 // blocks compares all blocks of a type.
 func (c *applyCheck) blocks(n *node, planned, actual cty.Value) {
 	switch {
+	case n.nesting == Single && actual.IsNull() && n.inner.mayBeUnsure(planned): // of a dynamic block that makes no block
+		return
 	case n.nesting == Single || n.nesting == Group:
 		c.object(n.inner, planned, actual)
 		return

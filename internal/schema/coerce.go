@@ -19,6 +19,39 @@ func (b *Block) Unknown() cty.Value { return b.shape().unknown }
 // where a block is always there (Group) it is empty in turn.
 func (b *Block) Empty() cty.Value { return b.shape().empty }
 
+// Unsure is a block that may or may not be there: nothing is known of the attributes that v sets.
+func (b *Block) Unsure(v cty.Value) cty.Value { return b.shape().unsure(v) }
+
+func (s *shape) unsure(v cty.Value) cty.Value {
+	return s.rebuild(v, func(n *node, v cty.Value) cty.Value {
+		bare, remark := mark.Bare(v)
+		switch {
+		case bare.IsNull() || n.attr == nil && !bare.IsKnown():
+			return v
+		case n.attr != nil:
+			return remark(n.unknown)
+		}
+		return remark(n.replace(bare, func(_ string, _ int, ev cty.Value) cty.Value { return n.inner.unsure(ev) }))
+	})
+}
+
+// mayBeUnsure reports whether a block that was planned may turn out not to be there.
+func (s *shape) mayBeUnsure(v cty.Value) bool {
+	if !known(v) {
+		return !v.IsNull()
+	}
+	for _, n := range s.nodes {
+		switch ev := n.in(v); {
+		case ev.IsNull() || !ev.IsKnown():
+		case n.attr != nil, n.nesting != Single && n.nesting != Group && ev.LengthInt() > 0:
+			return false
+		case (n.nesting == Single || n.nesting == Group) && !n.inner.mayBeUnsure(ev):
+			return false
+		}
+	}
+	return true
+}
+
 // Placeholder is a configuration with everything unknown that the provider may fill in and that is
 // not configured: what a data source or an ephemeral resource may look like once it is read.
 func (b *Block) Placeholder(config cty.Value) cty.Value { return b.shape().placeholder(config) }

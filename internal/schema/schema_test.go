@@ -117,6 +117,45 @@ func TestPlaceholder(t *testing.T) {
 	}
 }
 
+// A block that may or may not be there is planned with nothing known of what its content sets.
+func TestUnsure(t *testing.T) {
+	text := func(name string) *Attr { return &Attr{Name: name, Type: cty.String, Optional: true} }
+	inner := &Block{Attrs: []*Attr{text("a")}}
+	b := &Block{Attrs: []*Attr{text("a"), {Name: "c", Type: cty.String, Computed: true}}, Blocks: []*Nested{
+		{Name: "one", Nesting: Single, Block: inner}, {Name: "list", Nesting: List, Block: inner}, {Name: "set", Nesting: Set, Block: inner},
+	}}
+	outer := &Block{Blocks: []*Nested{{Name: "b", Nesting: Single, Block: b}}}
+	null, unknown := cty.NullVal(cty.String), cty.UnknownVal(cty.String)
+	is := func(v cty.Value) cty.Value { return cty.ObjectVal(map[string]cty.Value{"a": v}) }
+	of := func(a, one, list, set cty.Value) cty.Value {
+		return cty.ObjectVal(map[string]cty.Value{"a": a, "c": null, "one": one, "list": list, "set": set})
+	}
+	none, empty := cty.NullVal(inner.Type()), cty.ListValEmpty(inner.Type())
+	noSet := cty.SetValEmpty(inner.Type())
+	for _, c := range []struct{ v, want cty.Value }{
+		{of(cty.StringVal("x"), none, empty, noSet), of(unknown, none, empty, noSet)},
+		{of(null, none, empty, noSet), of(null, none, empty, noSet)},
+		{of(null, is(cty.StringVal("x")), empty, noSet), of(null, is(unknown), empty, noSet)},
+		{of(cty.StringVal("x").Mark("m"), is(null), empty, noSet), of(unknown.Mark("m"), is(null), empty, noSet)},
+		{of(unknown, none, cty.ListVal([]cty.Value{is(cty.StringVal("x"))}), noSet), of(unknown, none, cty.ListVal([]cty.Value{is(unknown)}), noSet)},
+	} {
+		got := b.Unsure(c.v)
+		if !got.RawEquals(c.want) {
+			t.Errorf("%#v\nbecomes %#v\nwant    %#v", c.v, got, c.want)
+		}
+		if plain, _ := got.UnmarkDeep(); c.want.GetAttr("list").LengthInt() == 0 {
+			planned := cty.ObjectVal(map[string]cty.Value{"b": plain})
+			if found := outer.ApplyBreaches(planned, cty.ObjectVal(map[string]cty.Value{"b": cty.NullVal(b.Type())})); len(found) > 0 {
+				t.Errorf("no block in the end: %v", found)
+			}
+		}
+	}
+	known := cty.ObjectVal(map[string]cty.Value{"b": of(cty.StringVal("x"), none, empty, noSet)})
+	if found := outer.ApplyBreaches(known, cty.ObjectVal(map[string]cty.Value{"b": cty.NullVal(b.Type())})); len(found) == 0 {
+		t.Error("a block that is known vanished, and nobody said so")
+	}
+}
+
 // secretBlock has sensitive and write-only attributes at all depths.
 func secretBlock() *Block {
 	s := &Attr{Name: "s", Type: cty.String, Optional: true, Sensitive: true}

@@ -90,6 +90,7 @@ type Project struct {
 
 	deadlines provider.Deadlines
 	interval  time.Duration // between two interim states
+	language  string        // the version to compare required_version with; "": that of Lethe
 	unasked   bool          // a backend may be used that init has not set up
 
 	log      *logger      // nil: nothing is logged

@@ -5,9 +5,11 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hashicorp/go-version"
 	"github.com/lethe-iac/lethe/internal/backend"
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cliconfig"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/lethe-iac/lethe/internal/workspace"
@@ -94,4 +96,22 @@ func withoutInit(c *base.Call, s *cliconfig.Settings) (may, ok bool) {
 		c.Bag.Add(diag.Errorf("Invalid "+backend.WithoutInitVariable, "The environment variable %s is %q, and must be true or false.", backend.WithoutInitVariable, text))
 	}
 	return may, err == nil
+}
+
+// languageVersion returns the version that required_version constraints are compared with: as the environment says, or the
+// CLI configuration. It is "" if neither does.
+func languageVersion(c *base.Call, s *cliconfig.Settings) (string, bool) {
+	text, what := c.Getenv(config.LanguageVersion), "The environment variable "+config.LanguageVersion
+	if text == "" {
+		text, what = s.Language, "The setting language_version"
+	}
+	if text == "" {
+		return "", true
+	}
+	claimed, err := version.NewVersion(text)
+	if err != nil || claimed.GreaterThan(version.Must(version.NewVersion(base.Version))) {
+		c.Bag.Add(diag.Errorf("Invalid CLI configuration", "%s is %q, and must be a version up to %s, such as 1.11.4: constraints of required_version are compared with it.", what, text, base.Version))
+		return "", false
+	}
+	return claimed.String(), true
 }

@@ -110,6 +110,9 @@ func (p *Project) configure() bool {
 	if p.Settings.CacheMayBreak {
 		c.Bag.Add(diag.Warningf("Invalid CLI configuration", "The setting plugin_cache_may_break_dependency_lock_file has no effect: %s.", cacheKeepsLock))
 	}
+	if p.language, ok = languageVersion(c, p.Settings); !ok {
+		return false
+	}
 	if p.unasked, ok = withoutInit(c, p.Settings); !ok {
 		return false
 	}

@@ -146,7 +146,7 @@ func noAssignment(name string) diag.Diagnostic {
 // LoadOptions are those of all that is read as configuration.
 func (p *Project) LoadOptions() config.Options {
 	return config.Options{
-		Display: p.Display, Version: base.Version, Limits: p.Limits,
+		Display: p.Display, Version: base.Version, Claimed: p.language, Limits: p.Limits,
 		NoDeprecations: p.Options.Deprecation == Deprecations[2], NoFarDeprecations: p.Options.Deprecation == Deprecations[1],
 	}
 }

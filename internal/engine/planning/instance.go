@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/engine/run"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
@@ -94,7 +95,7 @@ func (x *instance) forced(cur object.Current) (object.Forced, bool) {
 		Replace:   slices.Contains(x.p.req.Replace, x.inst),
 		IgnoreAll: x.d.Res.Lifecycle.IgnoreAll, Ignore: run.Ignored(x.d),
 	}
-	if len(x.d.Res.Lifecycle.Triggers) == 0 || cur.Entry == nil {
+	if len(x.d.Res.Lifecycle.Triggers) == 0 {
 		return out, true
 	}
 	triggers, outcome := x.f.Triggers(x.d.ID, x.key, x.run.Bag)
@@ -102,7 +103,12 @@ func (x *instance) forced(cur object.Current) (object.Forced, bool) {
 		return out, false
 	}
 	for _, t := range triggers {
-		out.Triggered = out.Triggered || x.p.decisions.triggered(t)
+		if t.Undeclared && !x.p.stores(t) {
+			x.run.Bag.Add(diag.Errorf("Invalid replace_triggered_by expression", "There is no %s%s, and the state has no such object either: no change of it can replace %s. Correct the key, or remove the reference.",
+				t.Resource, t.Key, x.inst).At(t.At).About(x.inst))
+			return out, false
+		}
+		out.Triggered = out.Triggered || cur.Entry != nil && x.p.decisions.triggered(t)
 	}
 	return out, true
 }

@@ -145,6 +145,18 @@ func (p *planner) stored(res addr.Resource) []addr.Object {
 	return out
 }
 
+// stores reports whether the prior snapshot has the object that a trigger names, whatever the targets.
+func (p *planner) stores(t frame.Trigger) bool {
+	for _, r := range p.storedResources()[t.Resource.Resource()] {
+		for o := range r.Objects() {
+			if o.Abs() == t.Resource && o.Key == t.Key {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // storedResources groups the prior snapshot by declaration, once.
 func (p *planner) storedResources() map[addr.Resource][]*state.Resource {
 	return p.moved.ByDeclaration()

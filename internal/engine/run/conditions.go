@@ -160,6 +160,9 @@ func (r *Run) CheckValues() {
 		}
 		frames, _ := r.Frame.Instances(d.Module, frame.After)
 		for _, f := range frames {
+			if d.Kind == program.Local && f.Replaced() {
+				continue
+			}
 			f.Named(d.Kind, d.Name, frame.After, r.Bag)
 		}
 	}

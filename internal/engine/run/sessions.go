@@ -185,7 +185,14 @@ func (ss *Sessions) evaluateDeclared(ctx context.Context, bag *diag.Bag, s *Sess
 		return false // its module is not there
 	}
 	var out frame.Outcome
-	s.settings, out = home.Settings(u.Decl, u.Instance.Key, face, bag)
+	var own diag.Bag
+	s.settings, out = home.Settings(u.Decl, u.Instance.Key, face, &own)
+	for _, d := range own.List() {
+		if d.Severity == diag.Error && home.Keys(u.Decl, frame.After, &diag.Bag{}).Lacks(u.Instance.Key) {
+			d.Detail += "\n\nThe key of " + u.Instance.String() + " is not in the for_each of the provider any more, but the state has objects that were made through it, and they can only be destroyed through it. Put the key back, remove these objects from the configuration, and apply. After that, remove the key."
+		}
+		bag.Add(d)
+	}
 	if out != frame.OK && past {
 		s.settings, out = mark.Plain(ss.prog.Schema(u.Decl).Unknown()), frame.OK
 	}

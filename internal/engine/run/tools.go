@@ -40,6 +40,9 @@ func (r *Run) TypeOf(ctx context.Context, p addr.Provider, res addr.Resource, ab
 		r.Bag.Add(diag.Errorf("Invalid provider schema", "The schema of %s %s in provider %s cannot be used: %s.\n\nThis is a bug in the provider, to be reported there.", res.Mode.Block(), res.Type, p.ForDisplay(), err).About(about))
 		return nil
 	}
+	if _, declared := r.Program.Resource(res); sch == nil && declared && r.Bag.HasErrors() {
+		return nil // its declaration was refused
+	}
 	if sch == nil {
 		r.Bag.Add(diag.Errorf("Invalid resource type", "Provider %s does not support the %s type %q, which the state has an object of. Select a version of the provider that supports it, or remove the object from the state with `lethe state rm`.", p.ForDisplay(), noun(res.Mode), res.Type).About(about))
 		return nil

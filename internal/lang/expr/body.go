@@ -123,6 +123,7 @@ type expansion struct {
 	n       *BodyBlocks
 	elems   []blockValue
 	unknown bool
+	unsure  cty.Value                   // a block that may be made, if it is not known how many there are
 	remark  []func(cty.Value) cty.Value // marks of what decided the number of blocks
 }
 
@@ -153,6 +154,7 @@ func (e *expansion) dynamic(it *BodyBlock, ctx *hcl.EvalContext) {
 		e.unknown = true
 		s.errors(it.Mistakes)
 		s.Suppose(func() { e.once(it, ctx, cty.DynamicVal, cty.DynamicVal) }) // for what can be said already
+		e.unsure = e.elems[len(e.elems)-1].val
 		e.elems = e.elems[:len(e.elems)-1]
 		return
 	case !over.CanIterateElements():
@@ -203,6 +205,8 @@ func (e *expansion) value() cty.Value {
 	n := e.n
 	var v cty.Value
 	switch {
+	case e.unknown && e.unsure != cty.NilVal && !n.Attr && (n.Nesting == schema.Single || n.Nesting == schema.Group):
+		v = n.Block.Unsure(e.unsure) // a provider gets no block that is unknown as a whole
 	case e.unknown:
 		v = cty.UnknownVal(n.Type())
 		if n.Nesting != schema.Single && !n.Attr {

@@ -68,6 +68,9 @@ type imported struct {
 	outcome Outcome
 }
 
+// Replaced reports whether given outputs stand in the place of the module instance.
+func (f *Frame) Replaced() bool { return f.replaced }
+
 func newFrame(w *walk, n *program.Node, parent *Frame, key addr.Key) *Frame {
 	f := &Frame{w: w, n: n, u: n.Unit, parent: parent, key: key}
 	if parent != nil {

@@ -26,6 +26,9 @@ func (k Keys) has(key addr.Key) bool {
 	return ok
 }
 
+// Lacks reports whether it is known that a key is not among the instances.
+func (k Keys) Lacks(key addr.Key) bool { return k.Status == Known && !k.More && !k.has(key) }
+
 var onlyOne = []addr.Key{addr.NoKey}
 
 // with adds the keys that a repetition says to those that are set. Where it cannot say, those that

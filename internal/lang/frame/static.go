@@ -129,6 +129,7 @@ func attributesIn(b hcl.Body) []*hcl.Attribute {
 // the module that has the call, with all above it.
 func StaticSource(parent *config.Node, call *config.Call, o Options, bag *diag.Bag) (string, bool) {
 	s, ok := staticString(parent, call, call.Source, "source", o, bag)
+	s = config.Slashed(s)
 	if ok && isBareWord(s) {
 		bag.Add(diag.Errorf("Invalid module source address", "The source %q of module.%s is not an address. A directory beside this one is written with a dot: %q. A module of a registry has a name of three parts: namespace/name/provider.", s, call.Name, "./"+s).At(call.SourceRange))
 		return "", false

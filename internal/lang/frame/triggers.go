@@ -14,10 +14,12 @@ import (
 // Trigger is an object, or a part of one, whose change replaces the resource that names it in
 // replace_triggered_by.
 type Trigger struct {
-	Resource addr.AbsResource
-	Key      addr.Key
-	All      bool     // every instance
-	Path     cty.Path // the attribute; empty: any
+	Resource   addr.AbsResource
+	Key        addr.Key
+	All        bool     // every instance
+	Path       cty.Path // the attribute; empty: any
+	Undeclared bool     // the resource has no instance with the key
+	At         diag.Range
 }
 
 // Triggers evaluates replace_triggered_by of one instance.
@@ -36,9 +38,10 @@ func (f *Frame) Triggers(d program.Decl, k addr.Key, bag *diag.Bag) ([]Trigger, 
 
 func (s *scope) trigger(t *program.Trigger) (Trigger, bool) {
 	d := s.f.u.Defs[t.Target.Local]
-	out := Trigger{Resource: d.Res.In(s.f.n.Config.Path).In(s.f.addr), Key: t.Target.Key, Path: expr.Path(t.Rest)}
+	out := Trigger{Resource: d.Res.In(s.f.n.Config.Path).In(s.f.addr), Key: t.Target.Key, Path: expr.Path(t.Rest), At: t.At}
 	out.All = !t.Target.HasKey && t.Key == nil && t.Target.Repeated
 	if t.Key == nil {
+		out.Undeclared = t.Target.HasKey && s.f.keys(d, After, s.Bag).Lacks(out.Key)
 		return out, true
 	}
 	v := s.Eval(t.Key)
@@ -59,6 +62,7 @@ func (s *scope) trigger(t *program.Trigger) (Trigger, bool) {
 		s.Error(diag.Errorf(program.TriggerTitle, "The instance key must be a known string or whole number.").At(t.Key.Range()))
 	}
 	out.Key = key
+	out.Undeclared = ok && s.f.keys(d, After, s.Bag).Lacks(key)
 	return out, ok
 }
 

@@ -3,6 +3,8 @@ package terraform
 import (
 	"testing"
 
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -18,6 +20,33 @@ func TestOutputOfNullInput(t *testing.T) {
 		}
 		if got := planned.GetAttr("output"); !got.RawEquals(input) {
 			t.Errorf("the output is planned as %#v, want %#v", got, input)
+		}
+	}
+}
+
+// TestMovedTriggers moves a null_resource to a terraform_data with the same triggers. Nothing replaces it.
+func TestMovedTriggers(t *testing.T) {
+	text, null := cty.StringVal, cty.NullVal(cty.DynamicPseudoType)
+	for _, c := range []struct {
+		stored string
+		config cty.Value
+		same   bool
+	}{
+		{`{"a":"x","n":"1"}`, cty.ObjectVal(map[string]cty.Value{"a": text("x"), "n": text("1")}), true},
+		{`{"a":"x"}`, cty.ObjectVal(map[string]cty.Value{"a": text("y")}), false},
+		{`{}`, cty.EmptyObjectVal, true},
+		{`null`, null, true},
+		{`null`, cty.EmptyObjectVal, false},
+	} {
+		got, diags := moveData(provider.MoveRequest{SourceType: "null_resource", SourceProvider: addr.Default("null"), SourceJSON: []byte(`{"id":"7","triggers":` + c.stored + `}`)})
+		if len(diags) > 0 {
+			t.Fatal(diags)
+		}
+		proposed := got.AsValueMap()
+		proposed["triggers_replace"] = c.config
+		_, replace, _ := planData(got, cty.ObjectVal(proposed), cty.ObjectVal(proposed))
+		if (len(replace) == 0) != c.same {
+			t.Errorf("triggers %s and %#v: replaced because of %v", c.stored, c.config, replace)
 		}
 	}
 }

@@ -116,6 +116,8 @@ func moveData(req provider.MoveRequest) (cty.Value, provider.Diags) {
 	triggers := src.GetAttr("triggers")
 	if triggers.IsNull() {
 		triggers = cty.NullVal(cty.DynamicPseudoType)
+	} else { // the type of { key = value } in the configuration: another type is another value
+		triggers = cty.ObjectVal(triggers.AsValueMap())
 	}
 	null := cty.NullVal(cty.DynamicPseudoType)
 	return cty.ObjectVal(map[string]cty.Value{
