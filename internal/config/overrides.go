@@ -148,6 +148,9 @@ func (d *overrides) refuse(b *hcl.Block) {
 	if a := c.Attributes["depends_on"]; a != nil {
 		d.l.rd.error(a.NameRange, "Unsupported override", "The depends_on argument may not be overridden. Set it where the block is declared.")
 	}
+	if b.Type == "output" {
+		d.refuseConditions(b.Body)
+	}
 	for _, inner := range c.Blocks {
 		d.refuseConditions(inner.Body)
 	}

@@ -77,7 +77,7 @@ func (p *Project) resolve(path addr.Module, call *config.Call, parent *config.No
 	}
 	dir, err := fetch.LocalDir(source, parent.Module.Dir)
 	if err != nil {
-		bag.Add(diag.Errorf("Unreadable module directory", "Unable to evaluate directory symlink for %s: %s. Correct the source, or create the directory.", path, err).At(call.SourceRange))
+		bag.Add(diag.Errorf("Unreadable module directory", "The directory of %s cannot be read: %s. Correct the source, or create the directory.", path, err).At(call.SourceRange))
 		return "", source, "", false
 	}
 	return dir, source, "", true

@@ -275,13 +275,15 @@ func checkReplace(list []addr.Instance, bag *diag.Bag) bool {
 
 // warnForgotten says what a plan leaves in place that nothing manages then.
 func warnForgotten(r *run.Run, changes []*plan.Change) {
-	list, unsaid := "", map[*config.Removed]bool{}
+	list, unsaid, removed := "", map[*config.Removed]bool{}, false
 	for _, c := range changes {
 		if c.Action != plan.Forget {
 			continue
 		}
 		list += fmt.Sprintf("\n  - %s", c.Object)
-		if b, ok := r.Removals.Of(c.Object.Instance); ok && !c.SkipDestroy && !unsaid[b.Block] {
+		b, ok := r.Removals.Of(c.Object.Instance)
+		removed = removed || ok
+		if ok && !c.SkipDestroy && !unsaid[b.Block] {
 			unsaid[b.Block] = true
 			r.Bag.Add(diag.Warningf("Removed block does not say whether to destroy",
 				"The objects that this block names are removed from the state and not destroyed. Terraform would destroy them. Say which you want, with `lifecycle { destroy = false }` or `lifecycle { destroy = true }` in the block.").At(b.Block.Range))
@@ -292,7 +294,10 @@ func warnForgotten(r *run.Run, changes []*plan.Change) {
 	}
 	why := ""
 	if r.Destroys {
-		why = "\n\nTheir configuration says destroy = false, which also holds when everything is destroyed. Terraform and OpenTofu would destroy what a removed block names then."
+		why = "\n\nTheir configuration says destroy = false, which also holds when everything is destroyed."
+	}
+	if r.Destroys && removed {
+		why += " Terraform and OpenTofu would destroy what a removed block names then."
 	}
 	r.Bag.Add(diag.Warningf("Some objects will no longer be managed by Lethe",
 		"If this plan is applied, Lethe discards what it knows of the following objects, and does not delete them:%s\n\nTo manage them again they have to be imported.%s", list, why))

@@ -22,11 +22,19 @@ func (r *rewriter) allowed(e *expr.Ref) bool {
 		if r.place.Count {
 			return true
 		}
+		if r.why == ByLifecycle {
+			r.c.error(withoutCount, `The "count" object cannot be used in this argument: it is evaluated once for all instances of the resource.`, e.SrcRange)
+			return false
+		}
 		r.c.error(withoutCount, `The "count" object can only be used in "module", "resource", "data" and "ephemeral" blocks, and only when the "count" argument is set.`, e.SrcRange)
 		return false
 	case expr.RootEach:
 		if r.place.Each {
 			return true
+		}
+		if r.why == ByLifecycle {
+			r.c.error(withoutForEach, `The "each" object cannot be used in this argument: it is evaluated once for all instances of the resource.`, e.SrcRange)
+			return false
 		}
 		r.c.error(withoutForEach, `The "each" object can be used only in "module", "resource", "data", "ephemeral" and "provider" blocks, and only when the "for_each" argument is set.`, e.SrcRange)
 		return false

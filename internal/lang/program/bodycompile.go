@@ -238,9 +238,9 @@ func (c *bodyCompiler) labels(b *rawBlock, n *schema.Nested) bool {
 	case have > want && want == 0:
 		c.error(diag.Errorf("Extraneous label for "+n.Name, "No labels are expected for %s blocks.", n.Name).At(b.typeAt))
 	case have > want:
-		c.error(diag.Errorf("Extraneous label for "+n.Name, "Only 1 labels (key) are expected for %s blocks.", n.Name).At(b.typeAt))
+		c.error(diag.Errorf("Extraneous label for "+n.Name, "A %s block has one label (key).", n.Name).At(b.typeAt))
 	case have < want:
-		c.error(diag.Errorf("Missing key for "+n.Name, "All %s blocks must have 1 labels (key).", n.Name).At(b.typeAt))
+		c.error(diag.Errorf("Missing key for "+n.Name, "A %s block must have one label (key).", n.Name).At(b.typeAt))
 	}
 	return have == want
 }
