@@ -74,7 +74,7 @@ func (d *Directory) declared() (settings, bool) {
 		return settings{}, false
 	}
 	v, ok := static.Body(b.Body, driver.Schema, "backend "+b.Type, d.Env.Bag)
-	return settings{driver: driver, config: v.Raw, ephemeral: v.PathsOf(mark.Ephemeral)}, ok
+	return settings{driver: driver, config: v.Raw, ephemeral: append(v.PathsOf(mark.Ephemeral), v.PathsOf(mark.Sensitive)...)}, ok
 }
 
 // SecretIn tells of the settings of a kind of store which of them are secrets by themselves.

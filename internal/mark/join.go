@@ -76,7 +76,7 @@ func (t *marksAt) apply(v cty.Value) cty.Value {
 		v = t.sequence(v)
 	}
 	for _, m := range t.here {
-		v = With(v, m.Tag, m.Why)
+		v = m.on(v)
 	}
 	return v
 }
@@ -90,7 +90,7 @@ func (t *marksAt) rise(v cty.Value) cty.Value {
 		v = sub.rise(v)
 	}
 	for _, m := range t.here {
-		v = With(v, m.Tag, m.Why)
+		v = m.on(v)
 	}
 	return v
 }

@@ -58,9 +58,10 @@ func (o *Origin) String() string {
 
 // At is a mark at rest: the tag, the place inside the value, and the origin if it is known.
 type At struct {
-	Path cty.Path
-	Tag  Tag
-	Why  *Origin
+	Path   cty.Path
+	Tag    Tag
+	Why    *Origin
+	Pieces *Pieces
 }
 
 // Value is a value at rest: plain, with its marks beside it.
@@ -74,8 +75,9 @@ func Plain(v cty.Value) Value { return Value{Raw: v} }
 
 // tagged is the cty mark. Origins are pointers, so equal marks are identical ones.
 type tagged struct {
-	tag Tag
-	why *Origin
+	tag    Tag
+	why    *Origin
+	pieces *Pieces
 }
 
 // With marks v itself.
@@ -83,7 +85,7 @@ func With(v cty.Value, t Tag, why *Origin) cty.Value {
 	if Is(v, t) {
 		return v
 	}
-	return v.Mark(tagged{t, why})
+	return v.Mark(tagged{tag: t, why: why})
 }
 
 // Without removes the tag from v itself; what lies inside keeps its own.
@@ -178,12 +180,14 @@ func Split(v cty.Value) Value {
 				continue
 			}
 			if i := slices.IndexFunc(out.Marks[at:], func(a At) bool { return a.Tag == m.tag }); i >= 0 {
-				if old := &out.Marks[at+i]; better(m.why, old.Why) {
+				old := &out.Marks[at+i]
+				if better(m.why, old.Why) {
 					old.Why = m.why
 				}
+				old.Pieces = bothPieces(old.Pieces, m.pieces)
 				continue
 			}
-			out.Marks = append(out.Marks, At{pm.Path, m.tag, m.why})
+			out.Marks = append(out.Marks, At{pm.Path, m.tag, m.why, m.pieces})
 		}
 		slices.SortFunc(out.Marks[at:], func(a, b At) int { return int(a.Tag) - int(b.Tag) })
 	}

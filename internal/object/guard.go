@@ -33,14 +33,22 @@ func guardWriteOnly(t *Tools, config mark.Value) {
 		if err != nil {
 			continue // inside a set, where write-only attributes cannot be
 		}
-		t.Walk.Secrets.AddValue(v, secret.Origin{Addr: t.Object.Instance.String(), Path: mark.PathBelow(p), Kind: secret.WriteOnly, Sensitive: !ephemeral})
+		origin := secret.Origin{Addr: t.Object.Instance.String(), Path: mark.PathBelow(p), Kind: secret.WriteOnly, Sensitive: !ephemeral}
+		t.Walk.Secrets.AddValue(v, origin)
+		for _, m := range config.Marks {
+			if m.Pieces == nil || !m.Path.HasPrefix(p) && !p.HasPrefix(m.Path) {
+				continue
+			}
+			origin.Sensitive = m.Tag == mark.Sensitive
+			m.Pieces.Each(func(text string) { t.Walk.Secrets.Add(text, origin) })
+		}
 	}
 }
 
 // Given registers what is ephemeral in the arguments of a provider, of one of its functions, or of an
 // ephemeral resource: it may not be known as it is now, as what a document of secrets was taken apart into. What the
 // schema, if there is one, calls sensitive is guarded in full. Of the rest, a region or a port, it cannot be said whether
-// it may be kept: it is masked.
+// it may be kept: it is masked. The pieces of a longer text are guarded in full: a password in a connection string is one.
 func (w *Walk) Given(args mark.Value, s *schema.Schema, to string) {
 	if w.Secrets == nil || !args.Has(mark.Ephemeral) {
 		return
@@ -48,6 +56,12 @@ func (w *Walk) Given(args mark.Value, s *schema.Schema, to string) {
 	var sensitive []mark.At
 	if s != nil {
 		sensitive = mark.SensitiveAt(s.SensitivePaths(args.Raw))
+	}
+	for _, m := range args.Marks {
+		if m.Tag == mark.Ephemeral {
+			origin := secret.Origin{Addr: to, Path: mark.PathBelow(m.Path), Kind: secret.Setting}
+			m.Pieces.Each(func(text string) { w.Secrets.Add(text, origin) })
+		}
 	}
 	marked, hidden := mark.NewPlaces(args.Marks), mark.NewPlaces(sensitive)
 	secret.Leaves(args.Raw, func(p cty.Path, leaf cty.Value, _ string) {

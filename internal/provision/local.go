@@ -76,7 +76,7 @@ func (r *run) execute(ctx context.Context, args []string, out *lines) error {
 	}
 	defer read.Close()
 	cmd.Stdout, cmd.Stderr = write, write
-	err = subprocess.Start(cmd)
+	err = r.start(cmd, args[len(args)-1])
 	write.Close()
 	if err != nil {
 		return err

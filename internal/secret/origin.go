@@ -4,7 +4,7 @@ import "github.com/lethe-iac/lethe/internal/mark"
 
 const (
 	// shortest is the least length in bytes of anything that is guarded.
-	shortest = 8
+	shortest = mark.LeastPiece
 	// embedded is the least length of a secret that is refused as a part of something longer.
 	embedded = 16
 )

@@ -17,6 +17,9 @@ import (
 // be attached, and there is no image of it after a crash. Programs that we start are not meant.
 func Hide() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
 
+// NoCore has no image of a program's memory made after a crash.
+func NoCore(p *os.Process) { _ = unix.Prlimit(p.Pid, unix.RLIMIT_CORE, &unix.Rlimit{}, nil) }
+
 // Lock keeps our memory from being written to swap, where the system lets us lock as much as there will ever be: with a
 // limit, the runtime would be refused memory at some time.
 func Lock() {

@@ -11,6 +11,9 @@ import (
 // Hide does nothing here.
 func Hide() {}
 
+// NoCore does nothing here.
+func NoCore(*os.Process) {}
+
 // Attributes are what a program is started with: nothing that matters here.
 func Attributes() *syscall.SysProcAttr { return nil }
 

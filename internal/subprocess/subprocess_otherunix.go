@@ -3,6 +3,7 @@
 package subprocess
 
 import (
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -19,6 +20,9 @@ func Hide() {
 		_ = unix.Setrlimit(unix.RLIMIT_CORE, &l)
 	}
 }
+
+// NoCore does nothing: programs inherit the limit that Hide has set.
+func NoCore(*os.Process) {}
 
 // Lock does nothing here.
 func Lock() {}

@@ -107,8 +107,8 @@ type Project struct {
 // PlanKey is the key that saved plans are sealed with (ADR 36): what the environment says, or else one of the user, which
 // is made for the first plan that is saved.
 type PlanKey struct {
-	given []byte // of the environment; nil: it says nothing
-	path  string // of the user's; "": there is no place for one
+	given func() []byte // of the environment; nil: it says nothing
+	path  string        // of the user's; "": there is no place for one
 	fs    disk.FS
 }
 

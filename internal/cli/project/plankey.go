@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -13,6 +14,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/subprocess"
+	"golang.org/x/crypto/scrypt"
 )
 
 // leastKey is how long a key in the environment is at least, in bytes.
@@ -28,8 +30,7 @@ func newPlanKey(c *base.Call) *PlanKey {
 		return nil
 	default:
 		c.Secrets.Add(text, secret.Origin{Addr: subprocess.PlanKey, Kind: secret.Setting})
-		sum := sha256.Sum256([]byte(text))
-		k.given = sum[:]
+		k.given = sync.OnceValue(func() []byte { return slowKey(text) })
 	}
 	if dir := disk.UserDir(c.Getenv); dir != "" {
 		k.path = filepath.Join(dir, "plan.key")
@@ -37,10 +38,24 @@ func newPlanKey(c *base.Call) *PlanKey {
 	return k
 }
 
+// slowKey makes a key of a text that somebody may have thought up. A saved plan has the name of the key and a digest made
+// with it, so that a reader of the plan can try texts: each trial takes as long as this and as much memory.
+func slowKey(text string) []byte {
+	const memory, block = 1 << 15, 8 // 32 MiB
+	key, err := scrypt.Key([]byte(text), []byte("lethe plan key"), memory, block, 1, sha256.Size)
+	if err != nil {
+		panic(err) // the parameters are constants
+	}
+	return key
+}
+
 // Read gives the key, nil if there is none.
 func (k *PlanKey) Read() []byte {
-	if k.given != nil || k.path == "" {
-		return k.given
+	switch {
+	case k.given != nil:
+		return k.given()
+	case k.path == "":
+		return nil
 	}
 	text, err := disk.Read(k.fs, k.path)
 	if err != nil {

@@ -155,6 +155,8 @@ func (x *step) runProvisioner(ctx context.Context, h declared.Provisioners, p *c
 	if req.Connection, ok = x.run.Connection(h.Connections(p), f, in, face); !ok {
 		return false
 	}
+	x.run.Objects.Given(req.Config, nil, o.String())
+	x.run.Objects.Given(req.Connection, nil, o.String())
 	x.run.Settings.Tell(event.ProvisionStarted{Object: o, Type: p.Type})
 	ds := provision.Run(x.run.Context(), req)
 	ok = x.report(ds, p, o)

@@ -72,14 +72,15 @@ func (r *Run) observe(name string, args []cty.Value, result cty.Value) error {
 	return r.Results.observe(name, args, result)
 }
 
-// plainStrings answers where a string can be read anyway: in the text of the configuration, in a plain
-// variable. A default of an ephemeral variable is no such place. What stands in the previous state is for
-// the object to say that it stands in.
+// plainStrings finds strings that are public already, because they stand as plain values in the configuration or in a
+// variable that is neither ephemeral nor sensitive. What stands in the previous state is for the object to say that it
+// stands in.
 type plainStrings struct {
 	run *Run
 
 	mu    sync.Mutex
 	known map[string]bool
+	files []string // what is plain in the configuration; nil: not read yet
 }
 
 func (p *plainStrings) holds(text string) bool {
@@ -87,38 +88,31 @@ func (p *plainStrings) holds(text string) bool {
 	defer p.mu.Unlock()
 	found, ok := p.known[text]
 	if !ok {
-		found = !p.ephemeralDefault(text) && p.inConfiguration(text) || p.inVariables(text)
+		found = p.inConfiguration(text) || p.inVariables(text)
 		p.known[text] = found
 	}
 	return found
 }
 
-func (p *plainStrings) ephemeralDefault(text string) bool {
-	found := false
-	p.run.Program.Tree().Root.Walk(func(n *config.Node) {
-		for _, v := range n.Module.Variables {
-			found = found || v.Ephemeral && v.Default != cty.NilVal && mentions(v.Default, text)
-		}
-	})
-	return found
-}
-
 func (p *plainStrings) inConfiguration(text string) bool {
-	found := false
-	p.run.Program.Tree().Root.Walk(func(n *config.Node) {
-		for _, f := range n.Module.Files {
-			found = found || strings.Contains(string(f.Bytes), text)
-		}
-	})
-	return found
+	if p.files == nil {
+		p.files = []string{}
+		p.run.Program.Tree().Root.Walk(func(n *config.Node) {
+			for _, f := range n.Module.Files {
+				p.files = append(p.files, plainText(f.Name, f.Bytes))
+			}
+		})
+	}
+	return slices.ContainsFunc(p.files, func(file string) bool { return strings.Contains(file, text) })
 }
 
 func (p *plainStrings) inVariables(text string) bool {
 	for name, v := range p.run.Program.Tree().Root.Module.Variables {
-		if v.Ephemeral {
+		if v.Ephemeral || v.Sensitive {
 			continue
 		}
-		if value, out := p.run.Frame.Named(program.Variable, name, frame.After, &diag.Bag{}); out == frame.OK && mentions(value.Raw, text) {
+		value, out := p.run.Frame.Named(program.Variable, name, frame.After, &diag.Bag{})
+		if out == frame.OK && len(value.Marks) == 0 && mentions(value.Raw, text) {
 			return true
 		}
 	}

@@ -49,6 +49,9 @@ func (e *Call) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	v, diags := e.run(ctx)
 	if len(s.seen) > first {
 		v = keepMarks(v, diags, s.seen[first:]...)
+		if e.Name != "keys" && e.Name != "core::keys" { // they are names
+			v = mark.MadeOf(mark.Compact(v), s.seen[first:])
+		}
 		s.noteNames(v, s.seen[first:])
 		clear(s.seen[first:])
 		s.seen = s.seen[:first]
@@ -104,6 +107,7 @@ func (e *Argument) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		return v, diags
 	}
 	if s.Marked {
+		v = mark.Piece(v)
 		s.seen = append(s.seen, v)
 	}
 	if s.Meter != nil && e.cost != costNone && !s.Meter.Work(e.cost, v, e.Range()) {

@@ -23,6 +23,7 @@ func (e *TemplateJoin) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) 
 	}
 	stub := &hclsyntax.TemplateJoinExpr{Tuple: &hclsyntax.LiteralValueExpr{Val: tuple, SrcRange: e.Tuple.Range()}}
 	v, more := stub.Value(ctx)
+	v = mark.Compact(v)
 	if !v.IsKnown() {
 		v = Raise(v, tuple)
 	}
@@ -65,6 +66,7 @@ func (w *writer) part(part hclsyntax.Expression) {
 		return
 	}
 	if v.IsMarked() {
+		v = mark.Piece(v)
 		w.marks = append(w.marks, v)
 		v, _ = mark.Bare(v)
 	}
@@ -117,7 +119,7 @@ func (w *writer) value() (cty.Value, hcl.Diagnostics) {
 		v = cty.UnknownVal(cty.String).RefineNotNull()
 	}
 	for _, m := range w.marks {
-		v = mark.Same(v, m)
+		v = mark.Compact(mark.Same(v, m))
 	}
 	return v, w.diags
 }

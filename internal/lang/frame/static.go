@@ -88,21 +88,24 @@ func (s *StaticFrame) Where(b hcl.Body, sch *schema.Block, otherwise diag.Range,
 	return s.f.n.Where(b, sch, otherwise, path)
 }
 
-// Lasting reports what is ephemeral in the settings of a backend, which init writes down, except where it may be: for
-// the settings that are not written then. What else is wrong with them is left to Body: they may be incomplete
-// without the command line.
+// Lasting reports what is ephemeral or sensitive in the settings of a backend, which init writes down and commands print,
+// except where it may be: for the settings that are not written then. What else is wrong with them is left to Body: they
+// may be incomplete without the command line.
 func (s *StaticFrame) Lasting(b hcl.Body, what string, except func(cty.Path) bool, bag *diag.Bag) bool {
 	ok := true
 	for _, a := range attributesIn(b) {
 		v, _ := s.Eval(a.Expr, what, &diag.Bag{})
-		m, found := v.Find(mark.Ephemeral)
-		if !found || except(append(cty.GetAttrPath(a.Name), m.Path...)) {
+		i := slices.IndexFunc(v.Marks, func(m mark.At) bool { return !except(append(cty.GetAttrPath(a.Name), m.Path...)) })
+		if i < 0 {
 			continue
 		}
 		ok = false
-		e := program.Native(a.Expr)
-		bag.Add(diag.Errorf("Backend config contains ephemeral values", "The settings of a backend are written down, and ephemeral values cannot be.%s\n\nOnly settings that are secrets of a backend by themselves, such as its password, can be ephemeral: these are left out of what is written down.", wayOf(m)).
-			At(expr.InsideExpr(e, e.Range(), m.Path)))
+		m, e := v.Marks[i], program.Native(a.Expr)
+		d := diag.Errorf("Backend config contains sensitive values", "The settings of a backend are written down in clear and printed, and sensitive values must not be.%s\n\nOnly settings that are secrets of a backend by themselves, such as its password, can be sensitive: these are left out of what is written down. Elsewhere, use a variable that is not sensitive, or -backend-config.", wayOf(m))
+		if m.Tag == mark.Ephemeral {
+			d = diag.Errorf("Backend config contains ephemeral values", "The settings of a backend are written down, and ephemeral values cannot be.%s\n\nOnly settings that are secrets of a backend by themselves, such as its password, can be ephemeral: these are left out of what is written down.", wayOf(m))
+		}
+		bag.Add(d.At(expr.InsideExpr(e, e.Range(), m.Path)))
 	}
 	return ok
 }

@@ -172,9 +172,38 @@ func (r *render) parse(name string, src []byte, l limits.Limits) (*template, hcl
 	}
 	t := &template{expr: expr, refs: expr.Variables()}
 	r.budget.Bind(expr)
+	_ = hclsyntax.VisitAll(expr, func(n hclsyntax.Node) hcl.Diagnostics {
+		switch n := n.(type) {
+		case *hclsyntax.TemplateExpr:
+			notePieces(n.Parts)
+		case *hclsyntax.FunctionCallExpr:
+			notePieces(n.Args)
+		}
+		return nil
+	})
 	r.parsed[key] = t
 	return t, nil
 }
+
+// notePieces makes expressions note that something is made of their values.
+func notePieces(list []hclsyntax.Expression) {
+	for i, e := range list {
+		if _, literal := e.(*hclsyntax.LiteralValueExpr); !literal {
+			list[i] = &piece{e}
+		}
+	}
+}
+
+// piece is an argument of a function, or a value in a template.
+type piece struct{ hclsyntax.Expression }
+
+func (e *piece) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	v, diags := e.Expression.Value(ctx)
+	return mark.Piece(v), diags
+}
+
+// UnwrapExpression lets functions that want a reference see one.
+func (e *piece) UnwrapExpression() hcl.Expression { return e.Expression }
 
 // callCost is how many turns of a loop a template costs that is called from another.
 const callCost = 100

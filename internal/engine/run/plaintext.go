@@ -1,0 +1,116 @@
+package run
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// A secret that stands in the configuration is no secret, but only where the configuration uses it as a plain value.
+// Comments and descriptions are not values. A value that is declared sensitive or ephemeral is not plain.
+
+// notValues are arguments of variables and outputs whose text describes something.
+var notValues = map[string]bool{"description": true, "error_message": true, "deprecated": true}
+
+// plainText returns a file without what is not plain in it. Strings keep their escapes in native syntax.
+func plainText(name string, src []byte) string {
+	if strings.HasSuffix(name, ".json") {
+		return plainJSON(src)
+	}
+	out := bytes.Clone(src)
+	blank := func(r hcl.Range) {
+		for i := r.Start.Byte; i < min(r.End.Byte, len(out)); i++ {
+			out[i] = 0
+		}
+	}
+	start := hcl.Pos{Line: 1, Column: 1}
+	tokens, _ := hclsyntax.LexConfig(src, name, start)
+	for _, t := range tokens {
+		if t.Type == hclsyntax.TokenComment {
+			blank(t.Range)
+		}
+	}
+	f, _ := hclsyntax.ParseConfig(src, name, start)
+	if body, ok := f.Body.(*hclsyntax.Body); ok {
+		blankMarked(body, blank)
+	}
+	return string(out)
+}
+
+// blankMarked calls blank with what is not a plain value in a module.
+func blankMarked(body *hclsyntax.Body, blank func(hcl.Range)) {
+	for _, b := range body.Blocks {
+		if b.Type != "variable" && b.Type != "output" {
+			continue
+		}
+		a := b.Body.Attributes
+		marked := isTrue(a["sensitive"]) || isTrue(a["ephemeral"])
+		for name, attr := range a {
+			if notValues[name] || marked && (name == "default" || name == "value") {
+				blank(attr.Expr.Range())
+			}
+		}
+	}
+	_ = hclsyntax.VisitAll(body, func(n hclsyntax.Node) hcl.Diagnostics {
+		switch n := n.(type) {
+		case *hclsyntax.FunctionCallExpr:
+			if strings.TrimPrefix(n.Name, "core::") == "sensitive" {
+				blank(n.Range())
+			}
+		case *hclsyntax.Attribute:
+			if n.Name == "error_message" {
+				blank(n.Expr.Range())
+			}
+		}
+		return nil
+	})
+}
+
+func isTrue(a *hclsyntax.Attribute) bool {
+	if a == nil {
+		return false
+	}
+	v, _ := a.Expr.Value(nil)
+	return v.IsKnown() && !v.IsNull() && v.Type() == cty.Bool && v.True()
+}
+
+// plainJSON returns the strings of a file in JSON syntax that are plain values, one on each line.
+func plainJSON(src []byte) string {
+	var file map[string]any
+	if json.Unmarshal(src, &file) != nil {
+		return ""
+	}
+	var out strings.Builder
+	delete(file, "//")
+	for block, v := range file {
+		jsonStrings(v, block == "variable" || block == "output", &out)
+	}
+	return out.String()
+}
+
+// jsonStrings writes the strings in v. declares is true in a variable or output block.
+func jsonStrings(v any, declares bool, out *strings.Builder) {
+	switch v := v.(type) {
+	case string:
+		if !strings.Contains(v, "sensitive(") {
+			out.WriteString(v + "\n")
+		}
+	case []any:
+		for _, e := range v {
+			jsonStrings(e, declares, out)
+		}
+	case map[string]any:
+		marked := declares && (v["sensitive"] == true || v["ephemeral"] == true)
+		for name, e := range v {
+			if name == "//" || name == "error_message" || declares && notValues[name] || marked && (name == "default" || name == "value") {
+				continue
+			}
+			out.WriteString(name + "\n")
+			jsonStrings(e, declares, out)
+		}
+	}
+}
