@@ -11,7 +11,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // shapes are configurations of n resources.
@@ -149,5 +151,34 @@ func BenchmarkMoves(b *testing.B) {
 				w.plan(prog, nil)
 			}
 		})
+	}
+}
+
+// BenchmarkPlanSecrets plans write-only arguments whose texts are made of parts of a document of secrets.
+func BenchmarkPlanSecrets(b *testing.B) {
+	const n = 1000
+	var doc, config strings.Builder
+	for i := range n {
+		fmt.Fprintf(&doc, ",%q:\"password-number-%d\"", fmt.Sprintf("k%d", i), i)
+	}
+	fmt.Fprintf(&config, `
+variable "doc" {
+  ephemeral = true
+}
+locals {
+  parts = jsondecode(var.doc)
+}
+resource "plant_safe" "r" {
+  count  = %d
+  name   = "item-${count.index}"
+  secret = "pg://u:${base64encode(local.parts["k${count.index}"])}@db-${count.index}"
+}
+`, n)
+	w, _ := newPlantWorld(b)
+	w.vars = map[string]frame.Given{"doc": {Value: cty.StringVal("{" + doc.String()[1:] + "}")}}
+	prog := w.compile(map[string]string{"main.tf": plantHead + config.String()})
+	for b.Loop() {
+		w.engine.Secrets = &secret.Set{}
+		w.plan(prog, nil)
 	}
 }

@@ -37,6 +37,7 @@ type layer struct {
 	text  string
 	depth int
 	whole bool // all of the first text is this
+	web   bool // it was peeled off a URL or HTML
 	// lo and hi say of each byte between which places in the first text it stands; nil in the first text,
 	// where that is plain, and where it is not asked for.
 	lo, hi []int
@@ -94,10 +95,11 @@ func (p *peeler) look(l *layer) bool {
 func (p *peeler) inside(l *layer) bool {
 	for i := range escapes {
 		e := &escapes[i]
-		if !strings.Contains(l.text, e.least) || e.spaces && !p.set.table.spaces {
+		if !strings.Contains(l.text, e.least) || !p.set.table.has(e.only) {
 			continue
 		}
 		in := p.begin(l, l.whole)
+		in.web = in.web || e.web
 		if in.unescape(e) && !p.look(p.end(in)) {
 			return false
 		}
@@ -109,13 +111,14 @@ func (p *peeler) inside(l *layer) bool {
 type inner struct {
 	of     *layer
 	whole  bool
+	web    bool
 	places bool
 	text   []byte
 	lo, hi []int
 }
 
 func (p *peeler) begin(l *layer, whole bool) *inner {
-	return &inner{of: l, whole: whole, places: p.places}
+	return &inner{of: l, whole: whole, web: l.web, places: p.places}
 }
 
 // put adds what stands between two places of the outer layer.
@@ -142,7 +145,7 @@ func (in *inner) same(from, to int) {
 // end is the layer, without text if there is no more to be peeled off, or if it was looked at before:
 // unescaping one way and then the other often comes to the same as the other way round.
 func (p *peeler) end(in *inner) *layer {
-	l := &layer{depth: in.of.depth + 1, whole: in.whole, lo: in.lo, hi: in.hi}
+	l := &layer{depth: in.of.depth + 1, whole: in.whole, web: in.web, lo: in.lo, hi: in.hi}
 	if p.left -= len(in.text); p.left < 0 {
 		p.over = true
 		return l
@@ -170,18 +173,49 @@ const worthwhile = 256
 
 // escape is a way to write a text with some characters in other words.
 type escape struct {
-	least  string // what stands in every text with such escapes
-	marks  string // with which they begin
-	spaces bool   // it is of interest only for what has a space in it
+	least string // what stands in every text with such escapes
+	marks string // with which they begin
+	only  string // it is of interest only for secrets with one of these characters in them; "": for all
 	// decode gives the text of one and how many bytes it stands for, 0 where there is none.
 	decode func(string) (string, int)
+	web    bool // see layer
 }
 
 var escapes = [...]escape{
-	{least: `\`, marks: `\`, decode: backslash},              // JSON, Go, shells and their like
-	{least: "%", marks: "%", decode: percent},                // URLs
-	{least: "+", marks: "%+", decode: percent, spaces: true}, // their queries, where a plus is a space
-	{least: "&", marks: "&", decode: entity},                 // HTML and XML
+	{least: `\`, marks: `\`, decode: backslash},                      // JSON, Go, shells and their like
+	{least: "%", marks: "%", decode: percent, web: true},             // URLs
+	{least: "+", marks: "%+", decode: percent, only: " ", web: true}, // their queries, where a plus is a space
+	{least: "&", marks: "&", decode: entity, web: true},              // HTML and XML
+	{least: "'", marks: "'", decode: posix, only: "'"},               // a quote between the quotes of a shell
+	{least: "''", marks: "'", decode: doubled, only: "'"},            // of SQL and YAML
+	{least: `""`, marks: `"`, decode: doubled, only: `"`},            // of SQL and CSV
+	{least: "\n", marks: "\n", decode: indent, only: "\n"},           // lines of YAML and of heredocs
+}
+
+// posix is a quote in a text between single quotes, as POSIX shells have it.
+func posix(s string) (string, int) {
+	for _, way := range [...]string{`'\''`, `'"'"'`} {
+		if strings.HasPrefix(s, way) {
+			return "'", len(way)
+		}
+	}
+	return "", 0
+}
+
+// doubled is a quote that stands for one.
+func doubled(s string) (string, int) {
+	if len(s) > 1 && s[0] == s[1] {
+		return s[:1], 2
+	}
+	return "", 0
+}
+
+// indent is the end of a line with the indentation of the next one.
+func indent(s string) (string, int) {
+	if rest := strings.TrimLeft(s[1:], " \t"); len(rest) < len(s)-1 {
+		return "\n", len(s) - len(rest)
+	}
+	return "", 0
 }
 
 // unescape copies a layer without its escapes. It reports whether there were any.
@@ -297,11 +331,12 @@ type code struct {
 	bits  int
 	least int // letters
 	wraps bool
+	colon bool // there may be colons between the letters
 }
 
 const none = 0xff
 
-var base64Code, hexCode = code{bits: 6, least: base64Len, wraps: true}, code{bits: 4, least: hexLen}
+var base64Code, hexCode = code{bits: 6, least: base64Len, wraps: true}, code{bits: 4, least: hexLen, colon: true}
 
 // visible are the ASCII characters that text is made of.
 var visible [256]bool
@@ -351,8 +386,11 @@ func (c *code) words(text string, places bool) *words {
 				continue
 			}
 			next := i
-			if c.wraps {
+			switch {
+			case c.wraps:
 				next = wrapped(text, i)
+			case c.colon && text[i] == ':':
+				next = wrapped(text, i+1)
 			}
 			if next == i || next == len(text) || c.value[text[next]] == none {
 				break
@@ -458,7 +496,7 @@ func (in *inner) place(w *words, first, last int) {
 // legible is what of a decoded text can be text: most of what looks like a word of a code is none, and
 // says nothing.
 func legible(l *layer) *layer {
-	out := &layer{depth: l.depth, whole: l.whole, lo: l.lo, hi: l.hi}
+	out := &layer{depth: l.depth, whole: l.whole, web: l.web, lo: l.lo, hi: l.hi}
 	var parts []byte
 	var lo, hi []int
 	begin := 0
@@ -502,9 +540,13 @@ func legible(l *layer) *layer {
 	return out
 }
 
-// packed looks at what is compressed in a layer, and at text of two bytes a letter.
+// packed looks at what is compressed in a layer, and at text of two bytes a letter. No program puts an archive into a URL
+// or into HTML.
 func (p *peeler) packed(l *layer) bool {
 	const magic = "\x1f\x8b\x08"
+	if l.web {
+		return p.wide(l)
+	}
 	for from := 0; ; from += len(magic) {
 		next := strings.Index(l.text[from:], magic)
 		if next < 0 {

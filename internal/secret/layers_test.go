@@ -28,7 +28,20 @@ var encoders = map[string][]func(string) string{
 		func(s string) string { return `{"k":` + jsonString(s, true) + `}` },
 		asciiOnly,
 	},
-	"the strings of Go and shells": {strconv.Quote, strconv.QuoteToASCII},
+	"the strings of Go and shells": {
+		strconv.Quote, strconv.QuoteToASCII,
+		func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" },
+		func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'"'"'`) + "'" },
+	},
+	"doubled quotes": {
+		func(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" },
+		func(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` },
+	},
+	"indented lines": {
+		func(s string) string { return "key: |\n  " + strings.ReplaceAll(s, "\n", "\n  ") },
+		func(s string) string { return "\t" + strings.ReplaceAll(s, "\n", "\n\t\t ") },
+		func(s string) string { return strings.ReplaceAll(s, "\n", "\n    ") },
+	},
 	"URLs": {
 		url.QueryEscape, url.PathEscape,
 		func(s string) string { return (&url.URL{Path: s}).EscapedPath() },
@@ -37,9 +50,14 @@ var encoders = map[string][]func(string) string{
 			return strings.NewReplacer("+", "%20", "%21", "!").Replace(url.QueryEscape(s))
 		},
 	},
-	"HTML and XML":    {html.EscapeString, strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&#x3E;", `"`, "&quot;", "é", "&eacute;").Replace},
-	"base64":          base64s(),
-	"hexadecimal":     {func(s string) string { return hex.EncodeToString([]byte(s)) }, func(s string) string { return fmt.Sprintf("%X", s) }},
+	"HTML and XML": {html.EscapeString, strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&#x3E;", `"`, "&quot;", "é", "&eacute;").Replace},
+	"base64":       base64s(),
+	"hexadecimal": {func(s string) string { return hex.EncodeToString([]byte(s)) }, func(s string) string { return fmt.Sprintf("%X", s) },
+		func(s string) string { return strings.ReplaceAll(fmt.Sprintf("% x", s), " ", ":") },
+		func(s string) string {
+			return "key:\n    " + strings.ReplaceAll(strings.ReplaceAll(fmt.Sprintf("% X", s), " ", ":"), "41:", "41:\n    ")
+		},
+	},
 	"gzip":            {gzipped},
 	"UTF-16":          {func(s string) string { return wideText(s, 0) }, func(s string) string { return wideText(s, 1) }},
 	"DOS line breaks": {func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }},
@@ -184,13 +202,16 @@ func TestDepth(t *testing.T) {
 		for range deepest {
 			name := names[r.IntN(len(names))]
 			i := r.IntN(len(encoders[name]))
-			if next, ok := wrap(text, name, i); ok {
+			if next, ok := wrap(text, name, i); ok && !(strings.Contains(chain, "gzip") && ofWeb(name)) {
 				text, chain = next, chain+fmt.Sprintf(" %s %d", name, i)
 			}
 		}
 		mustFind(t, chain, secret, text)
 	}
 }
+
+// ofWeb reports whether a layer is one that archives are not put into.
+func ofWeb(name string) bool { return name == "URLs" || name == "HTML and XML" }
 
 // wrap puts one layer around a text, if it can be.
 func wrap(text, name string, i int) (string, bool) {
@@ -228,7 +249,7 @@ func FuzzLayers(f *testing.F) {
 		text, did := secret, ""
 		for len(chain) > 1 && len(did) < 4 {
 			name := names[int(chain[0])%len(names)]
-			if next, ok := wrap(text, name, int(chain[1])); ok && name != "plain" {
+			if next, ok := wrap(text, name, int(chain[1])); ok && name != "plain" && !(strings.Contains(did, "g") && ofWeb(name)) {
 				text, did = next, did+name[:1]
 			}
 			chain = chain[2:]

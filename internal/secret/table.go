@@ -2,6 +2,7 @@ package secret
 
 import (
 	"iter"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -42,8 +43,14 @@ type table struct {
 	bitmap []uint64         // a power of two
 	shift  uint             // from hash to bit
 	inner  map[string]bool  // pieces from within a form: one of a kind is enough
-	spaces bool             // there is a piece with a space in it
+	marks  string           // characters of special that stand in a piece
 }
+
+// special are characters in secrets that some ways to write text change.
+const special = " '\"\n"
+
+// has reports whether a piece has one of the characters in it, or there are none.
+func (t *table) has(chars string) bool { return chars == "" || strings.ContainsAny(t.marks, chars) }
 
 // add adds a text to look for.
 func (t *table) add(text string, of *secret, whole bool) {
@@ -73,7 +80,13 @@ func (t *table) addPiece(p piece) {
 		}
 		t.inner[p.text] = true
 	}
-	t.spaces = t.spaces || strings.Contains(p.text, " ")
+	if len(t.marks) < len(special) {
+		for _, c := range special {
+			if strings.ContainsRune(p.text, c) && !strings.ContainsRune(t.marks, c) {
+				t.marks += string(c)
+			}
+		}
+	}
 	key := keyOf(p.text)
 	p.next = t.first[key]
 	t.pieces = append(t.pieces, p)
@@ -191,11 +204,24 @@ func forms(text string) []string {
 	if trimmed := strings.TrimSpace(text); trimmed != text && len(trimmed) >= shortest {
 		all = append(all, trimmed)
 	}
-	if strings.Contains(text, "\n") && !strings.Contains(text, "\r") {
-		all = append(all, strings.ReplaceAll(text, "\n", "\r\n"))
+	for _, form := range all { // that of the text with its line breaks, and without those around it
+		if !strings.Contains(form, "\n") {
+			continue
+		}
+		if flat := indented.ReplaceAllString(form, "\n"); flat != form {
+			all = append(all, flat)
+		}
+	}
+	for _, form := range all {
+		if strings.Contains(form, "\n") && !strings.Contains(form, "\r") {
+			all = append(all, strings.ReplaceAll(form, "\n", "\r\n"))
+		}
 	}
 	return all
 }
+
+// indented is what a text loses that is looked at without indentation.
+var indented = regexp.MustCompile(`\n[ \t]+`)
 
 // lines are the lines of a secret of several, for text that is shown in a frame. They are masked,
 // not refused: a line may be a common one. The frame of a PEM block is.

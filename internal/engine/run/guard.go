@@ -99,7 +99,7 @@ func (p *plainStrings) inConfiguration(text string) bool {
 		p.files = []string{}
 		p.run.Program.Tree().Root.Walk(func(n *config.Node) {
 			for _, f := range n.Module.Files {
-				p.files = append(p.files, plainText(f.Name, f.Bytes))
+				p.files = append(p.files, config.PlainText(f.Name, f.Bytes))
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-package run
+package config
 
 import (
 	"bytes"
@@ -16,8 +16,8 @@ import (
 // notValues are arguments of variables and outputs whose text describes something.
 var notValues = map[string]bool{"description": true, "error_message": true, "deprecated": true}
 
-// plainText returns a file without what is not plain in it. Strings keep their escapes in native syntax.
-func plainText(name string, src []byte) string {
+// PlainText returns a file without what is not plain in it. Strings keep their escapes in native syntax.
+func PlainText(name string, src []byte) string {
 	if strings.HasSuffix(name, ".json") {
 		return plainJSON(src)
 	}

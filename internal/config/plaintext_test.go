@@ -1,4 +1,4 @@
-package run
+package config
 
 import (
 	"strings"
@@ -65,7 +65,7 @@ resource "plain-6" "b" {
 "locals": {"a": "${sensitive(\"secret-1\")}", "c": "# plain-4", "d": "// plain-5", "//": "secret-1"},
 "resource": {"plain-6": {"b": {"description": "plain-7"}}}}`
 	for name, src := range map[string]string{"main.tf": native, "main.tf.json": json} {
-		got := plainText(name, []byte(src))
+		got := PlainText(name, []byte(src))
 		if strings.Contains(got, "secret-1") {
 			t.Errorf("%s: a secret is plain:\n%s", name, got)
 		}
