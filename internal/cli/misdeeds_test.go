@@ -33,7 +33,7 @@ func TestMisdeeds(t *testing.T) {
 		{"Validate Plan Apply", "leak-warning", ""},
 		{"Validate Plan Apply", "leak-error", ""},
 		{"Plan Apply", "leak-log:json,base64", ""},
-			}
+	}
 	for i := range draws {
 		r := rand.New(rand.NewPCG(uint64(i), 41))
 		source, exit := sources[r.IntN(len(sources))], exits[r.IntN(len(exits))]
