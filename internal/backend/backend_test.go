@@ -246,6 +246,89 @@ func TestOverrides(t *testing.T) {
 	b.said("Missing backend configuration")
 }
 
+// TestOverrideForms: the text after NAME= is an expression if the setting is no string, number or bool, and a file may have
+// the blocks of the backend. The expected values are those of Terraform 1.11.4.
+func TestOverrideForms(t *testing.T) {
+	b := newBench(t)
+	b.write("exec.hcl", "namespace = \"n\"\nexec {\n  api_version = \"client.authentication.k8s.io/v1\"\n  command     = \"c\"\n}\n")
+	b.write("exec.json", `{"exec": {"api_version": "client.authentication.k8s.io/v1", "command": "c"}}`)
+	b.write("workspaces.hcl", "organization = \"o\"\nworkspaces {\n  name = \"w\"\n}\n")
+	b.write("twice.hcl", "workspaces {\n  name = \"w\"\n}\nworkspaces {\n  name = \"w\"\n}\n")
+	b.write("var.hcl", "workspaces {\n  name = var.x\n}\n")
+	b.write("other.hcl", "other {}\n")
+	for _, tt := range []struct{ backend, override, setting, value, said string }{
+		{"s3", `endpoints={s3="http://x:1"}`, "endpoints", `"s3":"http://x:1"`, ""},
+		{"s3", `endpoints = {s3="http://x:1"}`, "", "", "Invalid backend configuration argument"},
+		{"s3", `endpoints=null`, "endpoints", `null`, ""},
+		{"s3", `endpoints=`, "", "", "Missing expression"},
+		{"s3", `endpoints={s3=`, "", "", "Missing expression"},
+		{"s3", `endpoints={s3=var.x}`, "", "", "Variables not allowed"},
+		{"s3", `endpoints={s3=upper("x")}`, "", "", "Function calls not allowed"},
+		{"s3", `endpoints="canary-17"`, "", "", badBackend},
+		{"s3", `allowed_account_ids=["1", 2]`, "allowed_account_ids", `["1","2"]`, ""},
+		{"s3", `shared_config_files=["a"]`, "shared_config_files", `["a"]`, ""},
+		{"s3", `assume_role={role_arn="r", tags={a="b"}}`, "assume_role", `"tags":{"a":"b"}`, ""},
+		{"s3", `assume_role="canary-17"`, "", "", badBackend},
+		{"s3", `use_path_style=true`, "use_path_style", `true`, ""},
+		{"s3", `max_retries=3`, "max_retries", `3`, ""},
+		{"s3", `max_retries=`, "", "", badBackend},
+		{"s3", `bucket=null`, "bucket", `"null"`, ""},
+		{"s3", `bucket=`, "bucket", `""`, ""},
+		{"s3", `bucket="q"`, "bucket", `"\"q\""`, ""},
+		{"http", `headers={Authorization="canary-17"}`, "headers", `{"Authorization":"canary-17"}`, ""},
+		{"http", `headers={Authorization="canary-17`, "", "", "Unterminated template string"},
+		{"http", `headers=["canary-17"]`, "", "", badBackend},
+		{"kubernetes", `labels={a="b"}`, "labels", `{"a":"b"}`, ""},
+		{"kubernetes", `config_paths=["a","b"]`, "config_paths", `["a","b"]`, ""},
+		{"kubernetes", `exec={command="c"}`, "", "", "Invalid backend configuration argument"},
+		{"kubernetes", "exec.hcl", "exec", `"command":"c"`, ""},
+		{"kubernetes", "exec.json", "exec", `"command":"c"`, ""},
+		{"kubernetes", "other.hcl", "", "", `Unexpected "other" block`},
+		{"remote", "workspaces.hcl", "workspaces", `"name":"w"`, ""},
+		{"remote", "twice.hcl", "", "", "Duplicate block"},
+		{"remote", "var.hcl", "", "", "Variables not allowed"},
+		{"local", "", "path", `"block"`, ""},
+	} {
+		block := fmt.Sprintf("backend %q {}", tt.backend)
+		if tt.backend == "local" {
+			block = `backend "local" { path = "block" }`
+		}
+		b.configure(block)
+		declared, ok := b.declared()
+		if !ok {
+			t.Fatal(b.Env.Bag.List())
+		}
+		s, ok := b.overridden(declared, []string{tt.override})
+		if !ok {
+			if problems := b.Env.Bag.List(); len(problems) != 1 || problems[0].Summary != tt.said || strings.Contains(problems[0].Detail, "canary-17") {
+				t.Errorf("%s: %v", tt.override, problems)
+			}
+			b.Env.Bag.Clear()
+			continue
+		}
+		if tt.said != "" {
+			t.Errorf("%s is accepted", tt.override)
+			continue
+		}
+		if got := string(s.encode(map[string]cty.Value{tt.setting: s.config.GetAttr(tt.setting)})); !strings.Contains(got, tt.value) && (got != "{}" || tt.value != "null") {
+			t.Errorf("%s: %s, want %s", tt.override, got, tt.value)
+		}
+	}
+	b.configure(`backend "local" { path = "block" }`)
+	if _, ok := b.Init(ctx, InitRequest{Overrides: []string{"path=x", ""}}); ok {
+		t.Error("an empty -backend-config beside another is accepted")
+	}
+	b.said("Failed to read backend configuration")
+	for _, tt := range []struct{ override, path string }{{"path=x", "x"}, {"", "block"}} {
+		if _, ok := b.Init(ctx, InitRequest{Overrides: []string{tt.override}, Reconfigure: true}); !ok {
+			t.Fatal(b.Env.Bag.List())
+		}
+		if s, _, _ := b.current(); s.config.GetAttr("path").AsString() != tt.path {
+			t.Errorf("after %q the path is %#v", tt.override, s.config.GetAttr("path"))
+		}
+	}
+}
+
 // TestRememberedByPeer: what init of Terraform wrote down has no fingerprint of ours.
 func TestRememberedByPeer(t *testing.T) {
 	b := newBench(t)

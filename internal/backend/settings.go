@@ -181,6 +181,9 @@ func (d *Directory) overridden(s settings, overrides []string) (settings, bool) 
 		d.Env.Bag.Add(diag.Warningf("Missing backend configuration", "-backend-config was used without a \"backend\" block in the configuration, and has no effect."))
 		return s, true
 	}
+	if slices.Equal(overrides, []string{""}) {
+		return s, true // -backend-config= drops what was given before
+	}
 	attrs := s.config.AsValueMap()
 	for _, text := range overrides {
 		if !d.override(s.driver, text, attrs) {
@@ -199,16 +202,25 @@ func (d *Directory) overridden(s settings, overrides []string) (settings, bool) 
 // override takes one -backend-config: "name=value", or a file of such settings.
 func (d *Directory) override(driver store.Driver, text string, attrs map[string]cty.Value) bool {
 	given := map[string]cty.Value{}
-	if name, value, ok := strings.Cut(text, "="); ok {
-		given[name] = cty.StringVal(value)
-	} else if !d.readOverrides(text, given) {
-		return false
-	}
 	ty := driver.Schema.Type()
+	name, value, ok := strings.Cut(text, "=")
+	switch {
+	case !ok:
+		if !d.readOverrides(driver, text, given) {
+			return false
+		}
+	case driver.Schema.Attr(name) != nil && !ty.AttributeType(name).IsPrimitiveType():
+		// The text is in no message: it may be a secret.
+		if given[name], ok = config.ParseValue(fmt.Sprintf("-backend-config=%q", name+"=..."), value, d.Limits, d.Env.Bag); !ok {
+			return false
+		}
+	default:
+		given[name] = cty.StringVal(value)
+	}
 	names := slices.Sorted(maps.Keys(ty.AttributeTypes()))
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if !ty.HasAttribute(name) {
-			d.Env.Bag.Add(diag.Errorf("Invalid backend configuration argument", "The backend configuration argument %q given with -backend-config is not expected for the backend %q.%s", name, driver.Name, cmp.Or(diag.DidYouMean(name, names), " Available are: "+strings.Join(names, ", ")+".")))
+		if !ty.HasAttribute(name) || ok && driver.Schema.Attr(name) == nil {
+			d.Env.Bag.Add(diag.Errorf("Invalid backend configuration argument", "The backend configuration argument %q given with -backend-config is not expected for the backend %q.%s", name, driver.Name, expected(name, names)))
 			return false
 		}
 		attrs[name] = given[name]
@@ -216,7 +228,19 @@ func (d *Directory) override(driver store.Driver, text string, attrs map[string]
 	return true
 }
 
-func (d *Directory) readOverrides(file string, given map[string]cty.Value) bool {
+// expected says which arguments a backend has instead of one that is not expected on the command line.
+func expected(name string, names []string) string {
+	if slices.Contains(names, name) {
+		return " It is a block: write the block to a file, and name the file with -backend-config=FILE."
+	}
+	return cmp.Or(diag.DidYouMean(name, names), " Available are: "+strings.Join(names, ", ")+".")
+}
+
+func (d *Directory) readOverrides(driver store.Driver, file string, given map[string]cty.Value) bool {
+	if file == "" {
+		d.Env.Bag.Add(diag.Errorf("Failed to read backend configuration", "An empty -backend-config drops the settings that were given to an earlier init, and cannot be combined with others."))
+		return false
+	}
 	path := file
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(d.Env.Dir, path)
@@ -227,7 +251,11 @@ func (d *Directory) readOverrides(file string, given map[string]cty.Value) bool 
 		return false
 	}
 	d.Sources.Set(file, src)
-	values, ok := config.LoadValues(file, src, d.Limits, d.Env.Bag)
+	var blocks []string
+	for _, b := range driver.Schema.Blocks {
+		blocks = append(blocks, b.Name)
+	}
+	values, ok := config.LoadSettings(file, src, blocks, d.Limits, d.Env.Bag)
 	for name, v := range values {
 		given[name] = v.Value
 	}

@@ -35,9 +35,50 @@ func LoadValues(name string, text []byte, l limits.Limits, bag *diag.Bag) (map[s
 	if !ok {
 		return nil, false
 	}
+	return valuesIn(body, l, bag)
+}
+
+// LoadSettings reads a file of settings for a backend. It is LoadValues, and accepts each of the named blocks once: the value
+// of a block is an object of its attributes.
+func LoadSettings(name string, text []byte, blocks []string, l limits.Limits, bag *diag.Bag) (map[string]*Value, bool) {
+	l = l.Filled()
+	body, ok := ParseBody(name, text, l, bag)
+	if !ok {
+		return nil, false
+	}
+	var sch hcl.BodySchema
+	for _, b := range blocks {
+		sch.Blocks = append(sch.Blocks, hcl.BlockHeaderSchema{Type: b})
+	}
+	content, rest, ds := body.PartialContent(&sch)
+	if !bag.HCL(ds) {
+		return nil, false
+	}
+	if native, is := rest.(*hclsyntax.Body); is { // whose JustAttributes refuses the blocks that were taken out, too
+		others := *native
+		others.Blocks = slices.DeleteFunc(slices.Clone(native.Blocks), func(b *hclsyntax.Block) bool { return slices.Contains(blocks, b.Type) })
+		rest = &others
+	}
+	out, ok := valuesIn(rest, l, bag)
+	for _, b := range content.Blocks {
+		if _, twice := out[b.Type]; twice {
+			bag.Add(diag.Errorf("Duplicate block", "Only one block %q is allowed here.", b.Type).At(b.DefRange))
+			return out, false
+		}
+		inner, fine := valuesIn(b.Body, l, bag)
+		attrs := map[string]cty.Value{}
+		for name, v := range inner {
+			attrs[name] = v.Value
+		}
+		out[b.Type], ok = &Value{Value: cty.ObjectVal(attrs), Range: b.DefRange, At: b.TypeRange}, ok && fine
+	}
+	return out, ok
+}
+
+func valuesIn(body hcl.Body, l limits.Limits, bag *diag.Bag) (map[string]*Value, bool) {
 	out := map[string]*Value{}
 	attrs, ds := body.JustAttributes()
-	ok = bag.HCL(inValues(ds))
+	ok := bag.HCL(inValues(ds))
 	for _, a := range byPlace(attrs) {
 		v, d := constant(a.Expr, l)
 		if d != nil {

@@ -2,6 +2,7 @@ package program
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/config"
@@ -79,12 +80,20 @@ func (r *rewriter) staticOnly(e *expr.Ref) bool {
 	return false
 }
 
-// lastingFunction refuses functions whose results are others each time in what is evaluated statically: init, plan
-// and apply would see different modules.
-func (r *rewriter) lastingFunction(e *hclsyntax.FunctionCallExpr) bool {
-	if r.c.static == "" || !funcs.Fleeting(e.Name) {
+// staticFunction rejects functions that static evaluation cannot call: those of providers, which are started later, and those
+// whose result changes from run to run, so that init, plan and apply would see different modules.
+func (r *rewriter) staticFunction(e *hclsyntax.FunctionCallExpr) bool {
+	why := ""
+	switch {
+	case r.c.static == "":
+		return true
+	case strings.HasPrefix(e.Name, "provider::"):
+		why = "no provider is started yet when it is needed"
+	case funcs.Fleeting(e.Name):
+		why = "its result is another one in each run"
+	default:
 		return true
 	}
-	r.c.error("Dynamic value in static context", fmt.Sprintf("Unable to use %s() in static context, which is required by %s: its result is another one in each run.", e.Name, r.c.static), e.NameRange)
+	r.c.error("Dynamic value in static context", fmt.Sprintf("Unable to use %s() in static context, which is required by %s: %s.", e.Name, r.c.static, why), e.NameRange)
 	return false
 }

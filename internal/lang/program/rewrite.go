@@ -290,10 +290,13 @@ func (r *rewriter) call(e *hclsyntax.FunctionCallExpr) hclsyntax.Expression {
 	}
 	n := *e
 	n.Args = r.arguments(e)
+	if !r.staticFunction(&n) {
+		return expr.UnknownAt(e.Range())
+	}
 	if provided := r.providerFunction(&n); provided != nil {
 		return provided
 	}
-	if !r.checkFunction(&n) || !r.lastingFunction(&n) {
+	if !r.checkFunction(&n) {
 		return expr.UnknownAt(e.Range())
 	}
 	return expr.NewCall(&n)
