@@ -154,7 +154,7 @@ func (d *Directory) Outputs(ctx context.Context, at, backend, workspace string, 
 	}
 	if crypt.Sealed(data) {
 		names := remoteNames(at)
-		return nil, provider.Diags{diag.Errorf("State file is encrypted", "The state that this data source reads is encrypted, and the encryption block of this configuration does not say how to decrypt it. Add a block \"remote_state_data_sources\" with one of these, and the key provider and method that it was written with:\n\n  default {\n    method = method.aes_gcm.main\n  }\n\n  remote_state_data_source %q {\n    method = method.aes_gcm.main\n  }", names[len(names)-1])}
+		return nil, provider.Diags{diag.Errorf("State file is encrypted", "The state that this data source reads is encrypted, and the encryption block of this configuration does not say how to decrypt it. Add a block \"remote_state_data_sources\" with one of these, and the key provider and method that it was written with. The name of the key provider is in the state: if the key provider has another name here, set its argument \"encrypted_metadata_alias\" to the name there, such as \"key_provider.pbkdf2.main\".\n\n  default {\n    method = method.aes_gcm.main\n  }\n\n  remote_state_data_source %q {\n    method = method.aes_gcm.main\n  }", names[len(names)-1])}
 	}
 	if data == nil {
 		return nil, provider.Diags{diag.Errorf("Unable to find remote state", "No stored state was found for the given workspace in the given backend.")}

@@ -23,8 +23,15 @@ type execution struct {
 	file   *File
 	states map[string]*kept
 	given  map[string]frame.Given // by givenTo
+	fixed  fixed
 	// asserted are the variables that what runs assert refers to: those of all runs, so that these agree about programs.
 	asserted map[string]bool
+}
+
+// fixed are the values of the file's variables block. Each is evaluated once, so that runs agree about uuid() or timestamp().
+type fixed struct {
+	mu     sync.Mutex
+	values map[string]frame.Given
 }
 
 // givenTo are the values from outside, for the directory that a file is in, and the defaults of its variable blocks where

@@ -26,7 +26,7 @@ func (x *execution) values(r *Run, m *config.Module, bag *diag.Bag) (map[string]
 			}
 		}
 	}
-	ok := x.add(given, x.file.Variables, m, r, bag)
+	ok := x.addFixed(given, m, r, bag)
 	ok = x.add(given, r.Variables, m, r, bag) && ok
 	x.undeclared(r, m, bag)
 	return given, ok && x.complete(given, m, r, bag)
@@ -81,6 +81,41 @@ func (x *execution) add(given map[string]frame.Given, values map[string]*testfil
 		given[name] = frame.Given{Value: value.Join(), From: x.file.Name, Range: v.Expr.Range()}
 	}
 	return ok
+}
+
+// addFixed adds the values of the file's variables block. A value that refers to a default of the module is evaluated anew:
+// runs may test different modules.
+func (x *execution) addFixed(given map[string]frame.Given, m *config.Module, r *Run, bag *diag.Bag) bool {
+	x.fixed.mu.Lock()
+	defer x.fixed.mu.Unlock()
+	if x.fixed.values == nil {
+		x.fixed.values = map[string]frame.Given{}
+	}
+	open := maps.Clone(x.file.Variables)
+	for name := range x.fixed.values {
+		delete(open, name)
+	}
+	ok := x.add(given, open, m, r, bag)
+	maps.Copy(given, x.fixed.values)
+	for name, v := range open {
+		if ok && !x.refersToModule(v) {
+			x.fixed.values[name] = given[name]
+		}
+	}
+	return ok
+}
+
+// refersToModule reports whether a value refers to a variable that may have its value from the module under test.
+func (x *execution) refersToModule(v *testfile.Value) bool {
+	if v.Plain != cty.NilVal {
+		return false
+	}
+	for ref := range testfile.RefsOf(v.Expr) {
+		if _, is := x.given[ref.Name]; ref.Root == "var" && !is {
+			return true
+		}
+	}
+	return false
 }
 
 // set refuses references to variables that are declared, by the test file or the module, and that nobody gives a value.

@@ -17,7 +17,7 @@ import (
 
 // Version is `version`.
 var Version = &base.Command{
-	Name: "version", Short: "Show the current Lethe version",
+	Name: "version", Counts: true, Short: "Show the current Lethe version",
 	Long: `Displays the level of the language that Lethe speaks, which is what
 required_version is held against, its own release, and the plugins that the
 working directory has selected.`,

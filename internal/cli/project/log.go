@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -45,15 +46,11 @@ func levelRank(name string) int {
 	return len(levels)
 }
 
-// newLogger reads the environment. A nil logger writes nothing.
+// newLogger reads the environment. A nil logger writes nothing. As in Terraform, TF_LOG has precedence over TF_LOG_CORE, and
+// TF_LOG_PROVIDER over TF_LOG.
 func newLogger(c *base.Call) *logger {
-	pick := func(name string) int {
-		if v := c.Getenv(name); v != "" {
-			return levelRank(v)
-		}
-		return levelRank(c.Getenv("TF_LOG"))
-	}
-	l := &logger{out: c.Stderr, core: pick("TF_LOG_CORE"), provider: pick("TF_LOG_PROVIDER"), secrets: c.Secrets}
+	pick := func(first, second string) int { return levelRank(cmp.Or(c.Getenv(first), c.Getenv(second))) }
+	l := &logger{out: c.Stderr, core: pick("TF_LOG", "TF_LOG_CORE"), provider: pick("TF_LOG_PROVIDER", "TF_LOG"), secrets: c.Secrets}
 	if l.core == 0 && l.provider == 0 {
 		return nil
 	}

@@ -53,12 +53,16 @@ func (s *StaticFrame) Child(call *config.Call, m *config.Module) *StaticFrame {
 
 // Eval evaluates an expression. what names it in messages: "the source of module.a".
 func (s *StaticFrame) Eval(e hcl.Expression, what string, bag *diag.Bag) (mark.Value, bool) {
-	return s.EvalWith(e, what, nil, bag)
+	return s.eval(e, what, nil, program.AllowedRefs{}, bag)
 }
 
-// EvalWith is Eval of an expression that may use names from outside.
+// EvalWith is Eval of an expression of a test file: it may use names from outside, and functions such as uuid.
 func (s *StaticFrame) EvalWith(e hcl.Expression, what string, names map[string]cty.Value, bag *diag.Bag) (mark.Value, bool) {
-	compiled, ok := s.f.n.Expression(e, program.AllowedRefs{Names: Scope{Names: names}.names()}, what, bag)
+	return s.eval(e, what, names, program.AllowedRefs{Names: Scope{Names: names}.names(), Vary: true}, bag)
+}
+
+func (s *StaticFrame) eval(e hcl.Expression, what string, names map[string]cty.Value, may program.AllowedRefs, bag *diag.Bag) (mark.Value, bool) {
+	compiled, ok := s.f.n.Expression(e, may, what, bag)
 	if !ok {
 		return mark.Plain(cty.DynamicVal), false
 	}

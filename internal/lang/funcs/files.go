@@ -57,10 +57,15 @@ func (s *scope) at(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return s.below(path), nil
+}
+
+// below is at for a path in which ~ has no meaning, as for fileset in Terraform and OpenTofu.
+func (s *scope) below(path string) string {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(s.env.BaseDir, path)
 	}
-	return filepath.Clean(path), nil
+	return filepath.Clean(path)
 }
 
 // homeOf replaces a leading ~.

@@ -49,7 +49,7 @@ func tree(t *testing.T, names ...string) string {
 }
 
 func TestFileSetOfLinks(t *testing.T) {
-	dir := tree(t, "real/x/f.txt", ".h/z", "a[b]/g.txt", "link -> real", "flink -> real/x/f.txt", "broken -> nowhere", "real/loop -> ..", "real/x/self -> .")
+	dir := tree(t, "real/x/f.txt", ".h/z", "a[b]/g.txt", "link -> real", "flink -> real/x/f.txt", "broken -> nowhere", "real/loop -> ..", "real/x/self -> .", "~/home.txt")
 	pipe(t, filepath.Join(dir, "pipe"))
 	ctx := &hcl.EvalContext{Functions: Table(&Env{BaseDir: dir})}
 	for expr, want := range map[string]string{
@@ -67,6 +67,9 @@ func TestFileSetOfLinks(t *testing.T) {
 		`fileset("nowhere", "*")`:         ``,
 		`fileset(".", "[^r]*")`:           `flink`,
 		`fileset(".", "")`:                ``,
+		`fileset("~", "*")`:               `home.txt`, // no home directory
+		`fileset("~/", "h*")`:             `home.txt`,
+		`fileset("~nobody", "*")`:         ``,
 	} {
 		v, diags := eval(ctx, `join(" ", `+expr+`)`)
 		if diags.HasErrors() {

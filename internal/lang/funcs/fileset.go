@@ -27,10 +27,7 @@ var fileSets = []*builtin{
 // fileSet finds files by a pattern. The pattern is joined to the directory before it is looked at, so
 // that `../` in it leads out of the directory, as it does in Terraform and OpenTofu.
 func fileSet(c *call) (cty.Value, error) {
-	dir, err := c.at(c.args[0].AsString())
-	if err != nil {
-		return cty.NilVal, c.because(err)
-	}
+	dir := c.below(c.args[0].AsString())
 	pattern := c.args[1].AsString()
 	base, glob := doublestar.SplitPattern(path.Join(escape(filepath.ToSlash(dir)), pattern))
 	if !doublestar.ValidatePattern(glob) {

@@ -89,7 +89,7 @@ func (r *rewriter) staticFunction(e *hclsyntax.FunctionCallExpr) bool {
 		return true
 	case strings.HasPrefix(e.Name, "provider::"):
 		why = "no provider is started yet when it is needed"
-	case funcs.Fleeting(e.Name):
+	case funcs.Fleeting(e.Name) && !r.place.Vary:
 		why = "its result is another one in each run"
 	default:
 		return true

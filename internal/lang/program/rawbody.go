@@ -16,6 +16,7 @@ type AllowedRefs struct {
 	Each  bool // the same with for_each
 	Self  bool
 	Names []string // what values come from outside for, with the evaluation
+	Vary  bool     // static evaluation may call functions whose result changes from run to run: it is used once
 }
 
 // given are the names from outside, as names of loops are: the innermost meaning of a name counts.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -114,26 +115,35 @@ func (l *Local) keep(workspace string, old []byte, written time.Time) {
 		switch {
 		case n >= keptStates || n > 0 && bytes > keptBytes:
 			_ = l.fs.Remove(path)
-		default:
+		case !k.sealed:
 			l.sealKept(dir, k)
 		}
 	}
 }
 
-// sealKept encrypts a former state from the time before states were.
+// sealAll encrypts the former states as states are encrypted now.
+func (l *Local) sealAll(workspace string) {
+	all, _ := l.listKept(workspace)
+	for _, k := range all {
+		l.sealKept(l.historyDir(workspace), k)
+	}
+}
+
+// sealKept encrypts a former state that is not encrypted, or that has a former key.
 func (l *Local) sealKept(dir string, k kept) {
-	if l.seal == nil || k.sealed {
+	if l.seal == nil {
 		return
 	}
-	path := filepath.Join(dir, k.name)
-	data, err := l.fs.ReadFile(path)
-	if err == nil {
-		data, err = l.seal(data)
+	path, to := filepath.Join(dir, k.name), filepath.Join(dir, keptName(k.serial, k.time, true))
+	was, err := l.fs.ReadFile(path)
+	if err != nil {
+		return
 	}
-	if err == nil {
-		err = disk.Replace(l.fs, filepath.Join(dir, keptName(k.serial, k.time, true)), data)
+	data, err := l.seal(was)
+	if err == nil && (to != path || !bytes.Equal(data, was)) {
+		err = disk.Replace(l.fs, to, data)
 	}
-	if err == nil {
+	if err == nil && to != path {
 		_ = l.fs.Remove(path)
 	}
 }

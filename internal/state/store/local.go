@@ -28,7 +28,10 @@ var LocalDriver = Driver{
 		if set && path == "" {
 			return nil, s.Bad("path", `the "path" attribute value must not be empty`)
 		}
-		workspaces, _ := s.Text("workspace_dir")
+		workspaces, set := s.Text("workspace_dir")
+		if set && workspaces == "" {
+			return nil, s.Bad("workspace_dir", `the "workspace_dir" attribute value must not be empty`)
+		}
 		return NewLocal(LocalOptions{Dir: s.Dir, FS: s.FS, Path: path, WorkspaceDir: workspaces}), nil
 	},
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -77,7 +78,8 @@ func (l *Local) backup(workspace, path string, now []byte) error {
 		}
 		return nil
 	}
-	old, err := l.read(path)
+	was, err := l.read(path)
+	old := was
 	if err == nil && len(old) > 0 && l.seal != nil {
 		old, err = l.seal(old)
 	}
@@ -89,6 +91,9 @@ func (l *Local) backup(workspace, path string, now []byte) error {
 	}
 	if unseen == nil {
 		l.keep(workspace, old, info.ModTime())
+		if !bytes.Equal(was, old) { // the encryption has changed, and a former key may go
+			l.sealAll(workspace)
+		}
 	}
 	l.mu.Lock()
 	l.backups[workspace] = true
@@ -136,10 +141,7 @@ func (l *Local) SetAside(workspace string) error {
 	if err != nil {
 		return err
 	}
-	all, _ := l.listKept(workspace)
-	for _, k := range all {
-		l.sealKept(l.historyDir(workspace), k)
-	}
+	l.sealAll(workspace)
 	return disk.SyncDir(l.fs, filepath.Dir(path))
 }
 

@@ -22,7 +22,11 @@ func Around(s store.Store, t *Target) *Store {
 	if local, ok := store.As[*store.Local](s); ok && t.Encrypts() {
 		local.SealBackups(func(data []byte) ([]byte, error) {
 			if Sealed(data) {
-				return data, nil
+				plain, outdated, err := t.Open(context.Background(), data)
+				if err != nil || !outdated {
+					return data, nil // current, or of a key that the configuration does not have
+				}
+				data = plain
 			}
 			return t.Seal(context.Background(), data)
 		})

@@ -79,7 +79,7 @@ func (s *Source) Again(ctx context.Context, meta map[string][]byte) ([]byte, boo
 	}
 	m, ok := meta[s.Meta]
 	if !ok {
-		return nil, false, fmt.Errorf("%w of %s is in it, it has %s", errMeta, s.Meta, names(meta))
+		return nil, false, fmt.Errorf("%w of %s is in it, it has %s%s", errMeta, s.Meta, names(meta), renamed(meta))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,6 +103,14 @@ func (s *Source) Again(ctx context.Context, meta map[string][]byte) ([]byte, boo
 	}
 	got := s.again[id]
 	return got.key, got.current && now, nil
+}
+
+// renamed says how to use a key provider whose name in a file is another one.
+func renamed(meta map[string][]byte) string {
+	if _, other := strings.CutPrefix(names(meta), "that of "); !other {
+		return ""
+	}
+	return fmt.Sprintf(" (a key provider of another name here reads that with the argument %s)", AliasArgument)
 }
 
 func names(meta map[string][]byte) string {
