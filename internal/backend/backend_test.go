@@ -329,6 +329,71 @@ func TestOverrideForms(t *testing.T) {
 	}
 }
 
+// TestNoPasswordInMessages: the messages about an address that cannot be used have no part of a password in it, however its
+// user has written it.
+func TestNoPasswordInMessages(t *testing.T) {
+	const canary = "canary7q"
+	b := newBench(t)
+	for _, password := range []string{"X", "X/x", "X#x", "X?x", "%zzX", "X%zz", "X x", "a@X", "x:X", "[X", "x X", "X]"} {
+		at := "127.0.0.1:1/s?token=" + canary
+		userinfo := "u:" + strings.ReplaceAll(password, "X", canary) + "@"
+		for _, block := range []string{
+			`backend "http" { address = "http://%s" }`,
+			`backend "http" { address = "%s" }`,
+			`backend "http" {
+				address      = "http://127.0.0.1:1/"
+				lock_address = "http://%s"
+			}`,
+			`backend "pg" { conn_str = "postgres://%s" }`,
+			`backend "pg" { conn_str = "%s" }`,
+			`backend "pg" { conn_str = "host=127.0.0.1 port=1 password=%s" }`,
+			`backend "consul" {
+				address = "http://%s"
+				path    = "p"
+			}`,
+			`backend "kubernetes" {
+				host          = "http://%s"
+				secret_suffix = "s"
+			}`,
+			`backend "gcs" {
+				bucket                  = "b"
+				access_token            = "t"
+				storage_custom_endpoint = "http://%s"
+			}`,
+			`backend "s3" {
+				bucket      = "b"
+				key         = "k"
+				region      = "us-east-1"
+				access_key  = "a"
+				secret_key  = "s"
+				max_retries = 0
+				endpoints   = { s3 = "http://%s" }
+			}`,
+		} {
+			b.configure(strings.ReplaceAll(block, "%s", userinfo+at))
+			declared, ok := b.declared()
+			if !ok {
+				t.Fatal(b.Env.Bag.List())
+			}
+			st, ok := b.unsealed(ctx, declared)
+			if ok {
+				stop, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+				if _, _, err := st.Get(stop, store.Default); err != nil {
+					b.Env.Bag.Add(diag.Errorf("x", "%s", err))
+				}
+				cancel()
+			}
+			for _, d := range b.Env.Bag.List() {
+				// Of what is a whole setting of its own, Secret tells the screen, which shows stars. A part of it is known to nobody.
+				if strings.Contains(d.Detail, canary) {
+					t.Errorf("%s: %s", declared.driver.Name, d.Detail)
+				}
+			}
+			b.Env.Bag.Clear()
+		}
+	}
+}
+
 // TestRememberedByPeer: what init of Terraform wrote down has no fingerprint of ours.
 func TestRememberedByPeer(t *testing.T) {
 	b := newBench(t)

@@ -31,7 +31,14 @@ func (a *API) name(to *url.URL) string {
 	if a.Signed {
 		return to.Scheme + "://" + to.Host
 	}
-	return to.Redacted()
+	return Shown(to)
+}
+
+// Shown returns an address for messages: without its password, and without the query, in which tokens are common.
+func Shown(to *url.URL) string {
+	u := *to
+	u.RawQuery, u.ForceQuery = "", false
+	return u.Redacted()
 }
 
 // Answer is what a service said, read whole.
@@ -82,7 +89,7 @@ func (a *API) Ask(ctx context.Context, method string, to *url.URL, header http.H
 	req.Header.Set("Accept-Encoding", "gzip") // and not by net/http, which hides how much came
 	resp, err := a.Client.Do(req)
 	if err != nil {
-		if u := (*url.Error)(nil); errors.As(err, &u) && a.Signed {
+		if u := (*url.Error)(nil); errors.As(err, &u) {
 			err = fmt.Errorf("%s %q: %w", method, a.name(to), u.Err)
 		}
 		return nil, &UnansweredError{Err: err}

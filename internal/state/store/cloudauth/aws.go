@@ -283,8 +283,8 @@ func (r *awsReader) elsewhere(stack *middleware.Stack) error {
 		req, ok := in.Request.(*smithyhttp.Request)
 		if text := at[awsmiddleware.GetServiceID(ctx)]; ok && text != nil {
 			to, err := url.Parse(*text)
-			if err != nil {
-				return middleware.FinalizeOutput{}, middleware.Metadata{}, err
+			if err != nil { // its text has the address in it
+				return middleware.FinalizeOutput{}, middleware.Metadata{}, errors.New("the address of the service is not a URL")
 			}
 			req.URL.Scheme, req.URL.Host = to.Scheme, to.Host
 			if !strings.HasPrefix(req.URL.Path, to.Path) { // else the SDK has put it there: it knows the variables, too
@@ -372,6 +372,14 @@ func AWSAccount(ctx context.Context, s *store.Reader, c aws.Config) {
 	}
 }
 
+// CheckEndpoint notes in s that the address of a service is none. Messages of the SDK have the address in them, and it may have
+// a password.
+func CheckEndpoint(s *store.Reader, service, address string) {
+	if u, err := url.Parse(address); err != nil || u.User != nil || u.RawQuery != "" {
+		s.Fail(fmt.Errorf("the address of the service %q must be a URL without a user and a query, such as https://s3.example.com", service))
+	}
+}
+
 // Endpoint is the address of a service that the settings name, nil for the usual one. older is the name of a setting for it
 // besides, "" for none.
 func Endpoint(s *store.Reader, name, older string, env ...string) *string {
@@ -386,5 +394,6 @@ func Endpoint(s *store.Reader, name, older string, env ...string) *string {
 	if !strings.Contains(text, "://") {
 		text = "https://" + text
 	}
+	CheckEndpoint(s, name, text)
 	return aws.String(text)
 }

@@ -83,9 +83,8 @@ func (r *reader) url(name string) *url.URL {
 		password, _ := u.User.Password()
 		r.S.Secret(password)
 	}
-	var failed *url.Error
-	if errors.As(err, &failed) {
-		err = failed.Err // without the address: it may have a password in it
+	if failed := (*url.Error)(nil); errors.As(err, &failed) { // its text has parts of the address, which may be parts of a password
+		err = errors.New("it is not a URL. Special characters of a user, password or path must be percent-encoded")
 	}
 	if err != nil {
 		r.Bad(name, "the value of %q cannot be used: %w", name, err)
@@ -134,7 +133,7 @@ func (r *reader) client(header http.Header) *http.Client {
 		case len(via) > 9:
 			return &store.RedirectError{Err: errors.New("more than nine redirects")}
 		case req.Method != first.Method:
-			return &store.RedirectError{Err: fmt.Errorf("a redirect of %s to %s: only 307 and 308 keep the method", first.Method, req.URL.Redacted())}
+			return &store.RedirectError{Err: fmt.Errorf("a redirect of %s to %s: only 307 and 308 keep the method", first.Method, store.Shown(req.URL))}
 		case first.URL.Scheme == "https" && req.URL.Scheme != "https":
 			return &store.RedirectError{Err: errors.New("a redirect from https to http")}
 		case req.URL.Host != first.URL.Host: // another port is another server

@@ -70,12 +70,12 @@ func failed(err error, method string, to *url.URL) error {
 	if !errors.As(err, &r) {
 		return err
 	}
-	said := fmt.Errorf("%s of %s: unexpected HTTP response code %d", method, to.Redacted(), r.Status)
+	said := fmt.Errorf("%s of %s: unexpected HTTP response code %d", method, store.Shown(to), r.Status)
 	switch r.Status {
 	case http.StatusUnauthorized:
-		said = fmt.Errorf("the HTTP remote state endpoint %s requires authentication", to.Redacted())
+		said = fmt.Errorf("the HTTP remote state endpoint %s requires authentication", store.Shown(to))
 	case http.StatusForbidden:
-		said = fmt.Errorf("the HTTP remote state endpoint %s refuses these credentials", to.Redacted())
+		said = fmt.Errorf("the HTTP remote state endpoint %s refuses these credentials", store.Shown(to))
 	}
 	var unanswered *store.UnansweredError
 	if errors.As(err, &unanswered) {

@@ -16,7 +16,7 @@ func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo)
 	if r.o.LockAddress == nil {
 		return func(context.Context) error { return nil }, nil
 	}
-	who.Path = r.o.Address.Redacted()
+	who.Path = store.Shown(r.o.Address)
 	_, err := r.api.Ask(ctx, r.o.Lock, r.o.LockAddress, nil, who.Marshal())
 	if store.Refused(err, http.StatusLocked, http.StatusConflict) {
 		held := lockError(err, errors.New("the state is locked"))

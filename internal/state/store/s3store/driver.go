@@ -80,6 +80,8 @@ func open(ctx context.Context, s store.Settings) (store.Store, error) {
 		c.UsePathStyle = r.Flag("use_path_style") || r.Flag("force_path_style")
 		if at := cloudauth.Endpoint(r, "s3", "endpoint", "AWS_ENDPOINT_URL_S3", "AWS_S3_ENDPOINT"); at != nil {
 			c.BaseEndpoint = at
+		} else {
+			cloudauth.CheckEndpoint(r, "s3", aws.ToString(c.BaseEndpoint))
 		}
 	})
 	if name := r.Text("dynamodb_table"); name != "" {
