@@ -285,7 +285,7 @@ func TestOverrideForms(t *testing.T) {
 		{"kubernetes", "exec.json", "exec", `"command":"c"`, ""},
 		{"kubernetes", "other.hcl", "", "", `Unexpected "other" block`},
 		{"remote", "workspaces.hcl", "workspaces", `"name":"w"`, ""},
-		{"remote", "twice.hcl", "", "", "Duplicate block"},
+		{"remote", "twice.hcl", "", "", badBackend},
 		{"remote", "var.hcl", "", "", "Variables not allowed"},
 		{"local", "", "path", `"block"`, ""},
 	} {

@@ -62,7 +62,7 @@ func LoadSettings(name string, text []byte, blocks []string, l limits.Limits, ba
 	out, ok := valuesIn(rest, l, bag)
 	for _, b := range content.Blocks {
 		if _, twice := out[b.Type]; twice {
-			bag.Add(diag.Errorf("Duplicate block", "Only one block %q is allowed here.", b.Type).At(b.DefRange))
+			bag.Add(diag.Errorf("Invalid backend configuration", "Only one block %q is allowed here.", b.Type).At(b.DefRange))
 			return out, false
 		}
 		inner, fine := valuesIn(b.Body, l, bag)
