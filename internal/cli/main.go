@@ -46,6 +46,10 @@ func Main(env Env) int {
 		}
 		return base.ExitOK
 	}
+	if err := env.Settle(); err != nil {
+		fmt.Fprintf(env.Stderr, "Error: the working directory cannot be determined: %s\n", err)
+		return base.ExitError
+	}
 	if env.Getenv("COMP_LINE") != "" {
 		complete(&env)
 		return base.ExitOK

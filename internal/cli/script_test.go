@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 			stdout, stderr := recorded(os.Stdout), recorded(os.Stderr)
 			os.Exit(cli.Main(cli.Env{
 				Args: os.Args[1:], Program: os.Args[0], Stdin: os.Stdin, Stdout: stdout, Stderr: stderr,
-				Dir: dir, Environ: os.Environ(), Now: time.Now, Signals: cli.Signals(), Hide: subprocess.Hide,
+				Dir: dir, Environ: os.Environ(), Now: time.Now, Signals: cli.Signals(), Hide: subprocess.Hide, Enter: os.Chdir,
 				Keeper: func() (*keeper.Process, error) { return keeper.Spawn(os.Args[0], os.Environ()) },
 			}))
 		},

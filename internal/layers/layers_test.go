@@ -19,7 +19,7 @@ const module = "github.com/lethe-iac/lethe/"
 
 // layers from the bottom up; within a layer from left to right.
 var layers = [][]string{
-	{"addr", "subprocess", "diag", "sshconn", "jsontext", "walk", "shortcut", "ctyvalue", "limits", "download", "archive", "bucket"},
+	{"addr", "subprocess", "diag", "sshconn", "jsontext", "walk", "shortcut", "ctyvalue", "limits", "download", "archive", "bucket", "paths"},
 	{"mark", "schema", "secret", "convert", "syntax", "registry", "login", "oci"},
 	{"config", "state", "plan", "provider"},
 	{"lang", "event", "lease", "provision", "object", "mock", "cliconfig", "workspace"},

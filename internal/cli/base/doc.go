@@ -56,13 +56,16 @@ type Env struct {
 	Stdin    io.Reader
 	Stdout   io.Writer
 	Stderr   io.Writer
-	Dir      string // the working directory, absolute
+	Dir      string // the working directory: its real path, after Settle
 	Environ  []string
 	Now      func() time.Time
 	Signals  <-chan os.Signal // interrupts; may be nil
 	Files    disk.FS          // where states, journals, plans and selections are kept; nil: the real one
-	Called   string           // Dir as it was before -chdir; "" without one
+	Called   string           // where the program was called, as its caller names that directory
 	Commands func() []string  // names of all, and of their groups; may be nil
+
+	// Enter changes the directory of the process, so that all that it starts begins there; nil: it stays where it is.
+	Enter func(dir string) error
 
 	// Hide keeps others out of the program's memory. It is called when the first secret is in it; may be nil.
 	Hide func()

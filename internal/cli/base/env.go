@@ -5,9 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/paths"
 	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
@@ -25,27 +27,32 @@ func (e *Env) Getenv(name string) string { return subprocess.Getenv(e.Environ, n
 
 // Path makes a path from a flag absolute: relative ones are seen from the working directory. "" stays.
 func (e *Env) Path(p string) string {
-	if p == "" || filepath.IsAbs(p) {
-		return p
+	return paths.In(e.Dir, p)
+}
+
+// Settle makes Dir the real path of the working directory, which the shell may have called by another name.
+func (e *Env) Settle() error {
+	real, err := paths.Real(e.Dir)
+	if err == nil {
+		e.Called, e.Dir = e.Dir, real
 	}
-	return filepath.Join(e.Dir, p)
+	return err
 }
 
 // Chdir makes another directory the working directory. It reports one that there is not.
 func (e *Env) Chdir(dir string) bool {
-	dir = e.Path(dir)
-	info, err := os.Stat(dir)
-	if err == nil && !info.IsDir() {
-		err = fmt.Errorf("%s is not a directory", dir)
+	real, err := paths.Real(e.Path(dir))
+	if info, serr := os.Stat(real); err == nil && serr == nil && !info.IsDir() {
+		err = syscall.ENOTDIR
+	}
+	if err == nil && e.Enter != nil {
+		err = e.Enter(real)
 	}
 	if err != nil {
-		fmt.Fprintf(e.Stderr, "Error handling -chdir option: %s\n", err)
+		fmt.Fprintf(e.Stderr, "Error handling -chdir option: chdir %s: %s\n", dir, disk.Reason(err))
 		return false
 	}
-	if e.Called == "" {
-		e.Called = e.Dir
-	}
-	e.Dir = dir
+	e.Dir = real
 	return true
 }
 
