@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/paths"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/lethe-iac/lethe/internal/state/store/remotestore"
@@ -241,11 +241,7 @@ func (d *Directory) readOverrides(driver store.Driver, file string, given map[st
 		d.Env.Bag.Add(diag.Errorf("Failed to read backend configuration", "An empty -backend-config drops the settings that were given to an earlier init, and cannot be combined with others."))
 		return false
 	}
-	path := file
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(d.Env.Dir, path)
-	}
-	src, err := os.ReadFile(path)
+	src, err := os.ReadFile(paths.Text(d.Env.Dir, file))
 	if err != nil {
 		d.Env.Bag.Add(diag.Errorf("Failed to read backend configuration", "The file given with -backend-config cannot be read: %s.", err))
 		return false

@@ -33,13 +33,10 @@ func TestMain(m *testing.M) {
 			}
 			cli.Collect()
 			store.Hurry(20) // no test waits as long as a user would for a service
-			dir, err := os.Getwd()
-			if err != nil {
-				panic(err)
-			}
+			args, dir := calledFrom(os.Args[1:])
 			stdout, stderr := recorded(os.Stdout), recorded(os.Stderr)
 			os.Exit(cli.Main(cli.Env{
-				Args: os.Args[1:], Program: os.Args[0], Stdin: os.Stdin, Stdout: stdout, Stderr: stderr,
+				Args: args, Program: os.Args[0], Stdin: os.Stdin, Stdout: stdout, Stderr: stderr,
 				Dir: dir, Environ: os.Environ(), Now: time.Now, Signals: cli.Signals(), Hide: subprocess.Hide, Enter: os.Chdir,
 				Keeper: func() (*keeper.Process, error) { return keeper.Spawn(os.Args[0], os.Environ()) },
 			}))

@@ -115,10 +115,14 @@ func (l *loader) passed(m *Call, a *hcl.Attribute) {
 }
 
 // Way is the directory of the module with slashes, by the way that the sources of local modules go: ../../live/a stays
-// that where it is called from live/b, too. base says where the root and modules that come from elsewhere lie.
+// that where it is called from live/b, too. A symbolic link leads to where the module really is. base says where the root
+// and modules that come from elsewhere lie.
 func (n *Node) Way(base func(dir string) string) string {
 	if n.Parent == nil || !IsLocal(n.Source) {
 		return filepath.ToSlash(base(n.Module.Dir))
+	}
+	if n.Led != "" {
+		return n.Led
 	}
 	return path.Join(n.Parent.Way(base), n.Source)
 }

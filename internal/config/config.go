@@ -370,6 +370,7 @@ type Node struct {
 	Children map[string]*Node // by call name
 	Source   string           // as written, for the module manifest; "" for the root
 	Version  string           // chosen version, "" where there is none
+	Led      string           // Way, where the source of a local module leads over symbolic links; "" where it does not
 
 	NoDeprecations bool // the user asked for no warnings about what is deprecated in this module
 }

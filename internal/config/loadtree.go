@@ -119,6 +119,9 @@ func (t *treeLoader) child(n *Node, call *Call) *Node {
 	if t.endless(child, childDir) {
 		return nil
 	}
+	if IsLocal(source) && t.opts.Follow != nil {
+		child.Led = t.opts.Follow(child)
+	}
 	return t.node(child, childDir)
 }
 

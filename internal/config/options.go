@@ -19,6 +19,7 @@ import (
 type Options struct {
 	Files          Files                    // nil: the disk
 	Display        func(path string) string // a file's path as ranges spell it; nil: as it is
+	Follow         func(n *Node) string     // Node.Led of a local module; nil: no symbolic link is followed
 	Version        string                   // what required_version is compared with; "" compares nothing
 	Claimed        string                   // what required_version is compared with in place of Version; "": nothing is claimed
 	Limits         limits.Limits

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -360,7 +361,7 @@ func (i *Installer) WriteManifest(root *config.Node, fresh func(*config.Node)) e
 		return dir
 	}
 	root.Walk(func(n *config.Node) {
-		e := manifestEntry{Key: strings.Join(n.Path.Path(), "."), Source: n.Source, Version: n.Version, Dir: n.Way(base)}
+		e := manifestEntry{Key: strings.Join(n.Path.Path(), "."), Source: tidy(n.Source), Version: n.Version, Dir: n.Way(base)}
 		if n.Parent != nil && !known[e] {
 			fresh(n)
 		}
@@ -371,6 +372,17 @@ func (i *Installer) WriteManifest(root *config.Node, fresh func(*config.Node)) e
 		return nil
 	}
 	return m.write(path)
+}
+
+// tidy writes the source of a local module as Terraform records it.
+func tidy(source string) string {
+	if !config.IsLocal(source) {
+		return source
+	}
+	if source = path.Clean(source); source == "." || strings.HasPrefix(source, "..") {
+		return source
+	}
+	return "./" + source
 }
 
 // copyListed copies the files that a summary lists.

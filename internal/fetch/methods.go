@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/cliconfig"
+	"github.com/lethe-iac/lethe/internal/paths"
 	"github.com/lethe-iac/lethe/internal/registry"
 )
 
@@ -81,7 +82,7 @@ func (p *Providers) OnlyRegistries() { p.only = []source{direct{Registry: p.Regi
 func (p *Providers) source(in cliconfig.Installation) (source, error) {
 	switch in.Method {
 	case "filesystem_mirror":
-		return mirror(in.Path), nil
+		return mirror(paths.In(p.WorkDir, in.Path)), nil
 	case "network_mirror":
 		u, err := registry.MirrorURL(in.Path)
 		return network{registry.Mirror{Registry: p.Registry, URL: u, Trusted: in.Trusted}, in.Retries}, err

@@ -16,12 +16,17 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/limits"
+	"github.com/lethe-iac/lethe/internal/paths"
 )
 
-// LocalDir is the directory that a local module source names, seen from its caller's.
+// LocalDir is the directory that a local module source names, seen from its caller's: where it really is, if the way
+// there has symbolic links. What it calls itself is relative to that.
 func LocalDir(source, parent string) (string, error) {
-	dir := filepath.Join(parent, filepath.FromSlash(source))
+	dir := paths.Text(parent, filepath.FromSlash(source))
 	info, err := os.Stat(dir)
+	if err == nil {
+		dir, err = paths.Real(dir)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", fmt.Errorf("there is no directory %s", source)
@@ -34,7 +39,12 @@ func LocalDir(source, parent string) (string, error) {
 }
 
 // CopyModule copies the files of a module, and all below, but for names that begin with a dot. Symbolic links are followed.
-func CopyModule(from, to string) error { return copyModule(from, to, nil) }
+func CopyModule(from, to string) error {
+	if real, err := filepath.EvalSymlinks(from); err == nil {
+		from = real // WalkDir does not follow it
+	}
+	return copyModule(from, to, nil)
+}
 
 // copyModule is CopyModule below directories that were followed to.
 func copyModule(from, to string, above []fs.FileInfo) error {

@@ -14,6 +14,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/oci"
+	"github.com/lethe-iac/lethe/internal/paths"
 	"github.com/lethe-iac/lethe/internal/registry"
 	"github.com/lethe-iac/lethe/internal/shortcut"
 )
@@ -59,11 +60,11 @@ func (p *Providers) override(a addr.Provider) (string, bool) {
 		return "", false
 	}
 	if dir, ok := p.Settings.Overrides[a]; ok {
-		return dir, true
+		return paths.In(p.WorkDir, dir), true
 	}
 	for o, dir := range p.Settings.Overrides {
 		if o.Canon() == a.Canon() {
-			return dir, true
+			return paths.In(p.WorkDir, dir), true
 		}
 	}
 	return "", false

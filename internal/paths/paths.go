@@ -15,11 +15,10 @@ import (
 
 // Real returns the path of a directory as the kernel has it: absolute and without symbolic links.
 func Real(dir string) (string, error) {
-	dir, err := filepath.Abs(dir)
-	if err != nil || !links {
-		return dir, err
+	if !filepath.IsAbs(dir) || !links {
+		return filepath.Abs(dir)
 	}
-	return filepath.EvalSymlinks(dir)
+	return filepath.EvalSymlinks(dir) // takes ".." as the kernel does
 }
 
 // links reports whether the kernel follows a symbolic link before it takes its parent. Windows takes ".." away as text.
@@ -56,6 +55,47 @@ func parent(dir string) string {
 		}
 	}
 	return filepath.Dir(dir)
+}
+
+// Follow returns where a path with slashes leads from dir, its symbolic links followed: relative as it is, unless one of
+// them is absolute. It returns the path itself if there is nothing.
+func Follow(dir, path string) string {
+	left, at := strings.Split(path, "/"), ""
+	for range 255 { // as the kernel, it gives up some time
+		var link string
+		for link == "" && len(left) > 0 {
+			name := left[0]
+			left = left[1:]
+			switch {
+			case name == "" || name == ".":
+			case name != "..":
+				info, err := os.Lstat(filepath.Join(dir, at, name))
+				if err != nil {
+					return path
+				}
+				if info.Mode()&fs.ModeSymlink == 0 {
+					at = filepath.Join(at, name)
+				} else if link, err = os.Readlink(filepath.Join(dir, at, name)); err != nil {
+					return path
+				}
+			case at == "" || filepath.Base(at) == "..":
+				at = filepath.Join(at, "..")
+			default:
+				at = filepath.Dir(at)
+			}
+		}
+		switch {
+		case filepath.IsAbs(link):
+			if real, err := filepath.EvalSymlinks(filepath.Join(append([]string{link}, left...)...)); err == nil {
+				return filepath.ToSlash(real)
+			}
+			return path
+		case link == "":
+			return filepath.ToSlash(filepath.Clean(at))
+		}
+		left = append(strings.Split(filepath.ToSlash(link), "/"), left...)
+	}
+	return path
 }
 
 // Text returns the absolute path that the language means by path: ".." is removed with the name before it, whatever that

@@ -1,12 +1,13 @@
 package provision
 
 import (
+	"cmp"
 	"context"
 	"os"
-	"path/filepath"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/paths"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -67,10 +68,7 @@ func (r *run) failure(err error) []diag.Diagnostic {
 
 // path is a local path as the program opens it.
 func (r *run) path(p string) string {
-	if filepath.IsAbs(p) {
-		return p
-	}
-	return filepath.Join(r.Dir, p)
+	return cmp.Or(paths.In(r.Dir, p), r.Dir)
 }
 
 // flag is an argument's value, and whether it is set.

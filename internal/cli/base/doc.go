@@ -62,6 +62,8 @@ type Env struct {
 	Signals  <-chan os.Signal // interrupts; may be nil
 	Files    disk.FS          // where states, journals, plans and selections are kept; nil: the real one
 	Called   string           // where the program was called, as its caller names that directory
+	Named    string           // Dir, as the program's caller names it if it was called there: what abspath begins with
+	Start    string           // real path of Called: TF_CLI_CONFIG_FILE and TF_LOG_PATH are relative to it
 	Commands func() []string  // names of all, and of their groups; may be nil
 
 	// Enter changes the directory of the process, so that all that it starts begins there; nil: it stays where it is.

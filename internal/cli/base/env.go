@@ -34,7 +34,8 @@ func (e *Env) Path(p string) string {
 func (e *Env) Settle() error {
 	real, err := paths.Real(e.Dir)
 	if err == nil {
-		e.Called, e.Dir = e.Dir, real
+		named := filepath.Clean(e.Dir)
+		e.Called, e.Named, e.Start, e.Dir = named, named, real, real
 	}
 	return err
 }
@@ -51,6 +52,9 @@ func (e *Env) Chdir(dir string) bool {
 	if err != nil {
 		fmt.Fprintf(e.Stderr, "Error handling -chdir option: chdir %s: %s\n", dir, disk.Reason(err))
 		return false
+	}
+	if e.Named = real; real == e.Start {
+		e.Named = e.Called // the variable PWD holds again
 	}
 	e.Dir = real
 	return true

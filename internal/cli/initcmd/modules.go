@@ -53,7 +53,7 @@ func initModules(p *project.Project, upgrade bool, title func()) bool {
 	}
 	title()
 	list := func(n *config.Node) {
-		p.UI.Line(fmt.Sprintf("- %s in %s", project.ModuleKey(n.Path), p.Display(n.Module.Dir)))
+		p.UI.Line(fmt.Sprintf("- %s in %s", project.ModuleKey(n.Path), n.Way(p.Display)))
 	}
 	fresh := list
 	if upgrade {

@@ -13,6 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/paths"
 	"github.com/lethe-iac/lethe/internal/provider/launch"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/state/disk"
@@ -68,7 +69,7 @@ func newLogger(c *base.Call) *logger {
 		l.json = l.json || strings.EqualFold(c.Getenv(name), "JSON")
 	}
 	if path := c.Getenv("TF_LOG_PATH"); path != "" {
-		f, err := os.OpenFile(c.Path(path), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		f, err := os.OpenFile(paths.In(c.Start, path), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
 			c.Bag.Add(diag.Warningf("Failed to open the log file", "The file %s, which TF_LOG_PATH names, cannot be opened: %s. The log goes to standard error.", path, disk.Reason(err)))
 		} else {

@@ -182,9 +182,9 @@ func (p *Project) newEngine() *engine.Engine {
 
 func (p *Project) pluginCache() string {
 	if d := p.Call.Getenv("TF_PLUGIN_CACHE_DIR"); d != "" {
-		return d
+		return p.Call.Path(d)
 	}
-	return os.Expand(p.Settings.PluginCacheDir, p.Call.Getenv)
+	return p.Call.Path(os.Expand(p.Settings.PluginCacheDir, p.Call.Getenv))
 }
 
 // vendored is the directory that has all that is installed; "" where servers may be asked.

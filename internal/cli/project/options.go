@@ -12,6 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/paths"
 	"github.com/lethe-iac/lethe/internal/state/disk"
 )
 
@@ -146,9 +147,18 @@ func noAssignment(name string) diag.Diagnostic {
 // LoadOptions are those of all that is read as configuration.
 func (p *Project) LoadOptions() config.Options {
 	return config.Options{
-		Display: p.Display, Version: base.Version, Claimed: p.language, Limits: p.Limits,
+		Display: p.Display, Follow: p.follow, Version: base.Version, Claimed: p.language, Limits: p.Limits,
 		NoDeprecations: p.Options.Deprecation == Deprecations[2], NoFarDeprecations: p.Options.Deprecation == Deprecations[1],
 	}
+}
+
+// follow finds where a local module is, if symbolic links lead there.
+func (p *Project) follow(n *config.Node) string {
+	way := n.Way(p.Display)
+	if to := paths.Follow(p.Dir, way); to != way {
+		return to
+	}
+	return ""
 }
 
 // Display is a path as messages show it: relative to the working directory.

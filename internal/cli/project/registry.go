@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -17,6 +18,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/download"
 	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/lethe-iac/lethe/internal/oci"
+	"github.com/lethe-iac/lethe/internal/paths"
 	"github.com/lethe-iac/lethe/internal/registry"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/state/disk"
@@ -174,8 +176,19 @@ func cacheDir(c *base.Call, name string) string {
 // cliConfig reads the CLI configuration files. One that cannot be opened is warned of on standard
 // error, also by commands that print a document.
 func cliConfig(c *base.Call, l limits.Limits) (*cliconfig.Settings, bool) {
-	return cliconfig.Load(c.Getenv, l, c.Sources, &c.Bag, func(file string, err error) {
+	getenv := func(name string) string {
+		if v := c.Getenv(name); name == "TF_CLI_CONFIG_FILE" || name == "TERRAFORM_CONFIG" {
+			return paths.In(c.Start, v)
+		} else {
+			return v
+		}
+	}
+	s, ok := cliconfig.Load(getenv, l, c.Sources, &c.Bag, func(file string, err error) {
 		human := view.NewHuman(c.Stderr, c.Stderr, c.ViewOptions())
 		human.Diagnostics([]diag.Diagnostic{diag.Warningf("Unable to open CLI configuration file", "The CLI configuration file at %q is left out: %s.", file, disk.Reason(err))})
 	})
+	for a, dir := range s.Overrides {
+		s.Overrides[a] = os.Expand(dir, c.Getenv)
+	}
+	return s, ok
 }

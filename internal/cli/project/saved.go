@@ -127,6 +127,10 @@ func (p *Project) LoadSaved(ctx context.Context, saved *file.Contents) bool {
 	}
 	o := p.LoadOptions()
 	o.Files = files
+	o.Follow = func(n *config.Node) string {
+		i := slices.IndexFunc(saved.Config, func(m file.ConfigModule) bool { return m.Key == ModuleKey(n.Path) })
+		return saved.Config[i].Led // it was found before
+	}
 	var planned backend.Planned
 	if err := json.Unmarshal(saved.Plan.Settings, &planned); err != nil {
 		p.Bag.Add(diag.Errorf("Invalid plan file", "The plan does not say which backend it was made with: %s.", err))

@@ -12,6 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/paths"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/lethe-iac/lethe/internal/workspace"
@@ -162,14 +163,14 @@ func (p *Project) permitted(ctx context.Context, g store.Governed, name, operati
 
 // dataDir is where the program keeps what belongs to the working directory.
 func dataDir(e *base.Env) string {
-	return e.Path(cmp.Or(e.Getenv("TF_DATA_DIR"), ".terraform"))
+	return paths.Text(e.Dir, cmp.Or(e.Getenv("TF_DATA_DIR"), ".terraform"))
 }
 
 // LangOptions are the frame options that all commands share.
 func (p *Project) LangOptions() frame.Options {
 	return frame.Options{
 		Variables: p.Vars.Given, Workspace: Workspaces(p.Call).Selected(), Applying: p.Applying,
-		RootDir: p.Root, Cwd: cmp.Or(p.Call.Called, p.Dir), BaseDir: p.Dir,
+		RootDir: p.Root, Cwd: cmp.Or(p.Call.Called, p.Dir), BaseDir: p.Dir, Named: p.Call.Named,
 		Limits: p.Limits, Closed: p.closed,
 	}
 }

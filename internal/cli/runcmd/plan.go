@@ -174,7 +174,7 @@ func (o *operation) snapshotConfig() []file.ConfigModule {
 				secrets = append(secrets, backend.SecretsOf(b)...)
 			}
 		}
-		m := file.ConfigModule{Key: project.ModuleKey(n.Path), Source: n.Source, Version: n.Version, Dir: o.p.Display(n.Module.Dir), Files: map[string][]byte{}}
+		m := file.ConfigModule{Key: project.ModuleKey(n.Path), Source: n.Source, Version: n.Version, Dir: o.p.Display(n.Module.Dir), Led: n.Led, Files: map[string][]byte{}}
 		for _, f := range n.Module.Files {
 			m.Files[filepath.Base(f.Name)] = f.Bytes
 			for _, s := range secrets {

@@ -1,7 +1,6 @@
 package testfile
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -9,6 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/paths"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -60,9 +60,7 @@ func (r *reader) mockProvider(b *hcl.Block) {
 // block itself says goes before what they say.
 func (r *reader) mockFiles(m *Mock, dir string, at diag.Range) {
 	shown := dir
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(r.root, dir)
-	}
+	dir = paths.Text(r.root, dir)
 	names, ok := r.Files(dir, mockSuffixes)
 	if !ok || len(names) == 0 {
 		r.Bag.Add(diag.Errorf("Failed to read mock files", "There are no mock files in the directory %s: files whose names end in .tfmock.hcl or .tfmock.json.", shown).At(at))

@@ -56,6 +56,7 @@ type Options struct {
 	RootDir   string                  // the root module: path.root and path.module are relative to it; "": as that module says
 	Cwd       string                  // path.cwd
 	BaseDir   string                  // where relative paths of file functions begin; "": RootDir
+	Named     string                  // BaseDir as abspath calls it; "": by the same name
 	Validate  bool                    // everything that is not literal is unknown
 	Run       Run                     // nil: NoRun
 	Steady    func(program.Decl) bool // declarations whose two faces are one; nil: none

@@ -205,7 +205,7 @@ func New(p *program.Program, o Options, bag *diag.Bag) (*Frame, bool) {
 // functionTable is the table of functions of a walk. All frames share it.
 func functionTable(o *Options) map[string]function.Function {
 	return funcs.Table(&funcs.Env{
-		BaseDir: o.BaseDir, PlanTime: o.PlanTime, Pure: o.Pure || o.Validate,
+		BaseDir: o.BaseDir, Named: o.Named, PlanTime: o.PlanTime, Pure: o.Pure || o.Validate,
 		Observe: o.Run.Observe, Limits: o.Limits, Console: o.Console,
 	})
 }

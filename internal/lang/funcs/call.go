@@ -169,6 +169,8 @@ type Env struct {
 	// BaseDir is the directory that relative paths of file functions start from; "" is the
 	// working directory of the process.
 	BaseDir string
+	// Named is BaseDir as abspath calls it; "": by the same name.
+	Named string
 	// PlanTime is what plantimestamp returns; zero makes it unknown, as while validating.
 	PlanTime time.Time
 	// Pure is set while validating and planning: uuid, timestamp and bcrypt give unknown results.

@@ -15,6 +15,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lethe-iac/lethe/internal/paths"
 )
 
 // Files are read where Env.BaseDir says. Only regular files are, and the null device: another device or a pipe can go on
@@ -62,10 +64,7 @@ func (s *scope) at(path string) (string, error) {
 
 // below is at for a path in which ~ has no meaning, as for fileset in Terraform and OpenTofu.
 func (s *scope) below(path string) string {
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(s.env.BaseDir, path)
-	}
-	return filepath.Clean(path)
+	return paths.Text(s.env.BaseDir, path)
 }
 
 // homeOf replaces a leading ~.
@@ -92,11 +91,7 @@ func pathExpand(c *call) (cty.Value, error) {
 }
 
 func absPath(c *call) (cty.Value, error) {
-	path := c.args[0].AsString()
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(c.env.BaseDir, path)
-	}
-	path, err := filepath.Abs(path)
+	path, err := filepath.Abs(paths.Text(cmp.Or(c.env.Named, c.env.BaseDir), c.args[0].AsString()))
 	if err != nil {
 		return cty.NilVal, c.because(err)
 	}

@@ -122,7 +122,7 @@ func tooDense(packed, size uint64) bool { return size > freeSize && size/maxRati
 func (a *archive) addConfig(modules []ConfigModule) error {
 	list := make([]moduleJSON, len(modules))
 	for i, m := range modules {
-		list[i] = moduleJSON{m.Key, m.Source, m.Version, m.Dir}
+		list[i] = moduleJSON{m.Key, m.Source, m.Version, m.Dir, m.Led}
 	}
 	text, err := json.MarshalIndent(list, "", "  ")
 	if err != nil {
@@ -146,6 +146,7 @@ type moduleJSON struct {
 	Source  string `json:"Source,omitempty"`
 	Version string `json:"Version,omitempty"`
 	Dir     string `json:"Dir"`
+	Led     string `json:"Led,omitempty"`
 }
 
 // plainPath reports whether a file of a module has a name that stays inside the archive, also when
@@ -180,6 +181,7 @@ type Contents struct {
 // as modules.json has them; the key of the root is "".
 type ConfigModule struct {
 	Key, Source, Version, Dir string
+	Led                       string // as in config.Node
 	Files                     map[string][]byte
 }
 

@@ -182,7 +182,7 @@ func (m *members) config() ([]ConfigModule, *diag.Diagnostic) {
 			return nil, broken("it lists the module %q twice", x.Key)
 		}
 		at[x.Key] = i
-		modules[i] = ConfigModule{Key: x.Key, Source: x.Source, Version: x.Version, Dir: x.Dir, Files: map[string][]byte{}}
+		modules[i] = ConfigModule{Key: x.Key, Source: x.Source, Version: x.Version, Dir: x.Dir, Led: x.Led, Files: map[string][]byte{}}
 	}
 	for _, name := range m.order {
 		switch name {

@@ -103,7 +103,7 @@ func (k *Keeper) Begun(path string, key []byte, hand *store.Handed, earlier bool
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.journal = nil
-	b, err := json.Marshal(running{path, key, hand, earlier})
+	b, err := json.Marshal(running{[]byte(path), key, hand, earlier})
 	if err != nil {
 		return
 	}

@@ -27,7 +27,7 @@ type Lates func(p provider.Provider, secrets *secret.Set) Late
 
 // running is the journal that a run has begun; a path of "" says that it has ended it.
 type running struct {
-	Path    string
+	Path    []byte        // need not be UTF-8
 	Key     []byte        // see journal.Writer
 	Hand    *store.Handed `json:",omitempty"` // how all of it gets into the store of the state; nil: it does not
 	Earlier bool          // there are calls of an earlier run in it
@@ -69,9 +69,9 @@ func (l *ledger) begin(r running) {
 		l.file.Close()
 		l.file = nil
 	}
-	if r.Path != "" {
-		if f, err := journal.Share(disk.OS, r.Path); err == nil {
-			l.file, l.path, l.key, l.hand, l.earlier, l.asked, l.changes = f, r.Path, r.Key, r.Hand, r.Earlier, map[journal.Op]bool{}, nil
+	if path := string(r.Path); path != "" {
+		if f, err := journal.Share(disk.OS, path); err == nil {
+			l.file, l.path, l.key, l.hand, l.earlier, l.asked, l.changes = f, path, r.Key, r.Hand, r.Earlier, map[journal.Op]bool{}, nil
 		}
 	}
 }

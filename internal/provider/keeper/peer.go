@@ -159,7 +159,11 @@ func (k *peer) await(ctx context.Context, number uint32, w *waiting) ([]byte, er
 
 // start starts a provider: see launch.Start.
 func (k *peer) start(ctx context.Context, program launch.Program, log func(level, line string)) (*launch.Running, error) {
-	text, err := json.Marshal(starting{program, log != nil})
+	what := starting{Program: program, Path: []byte(program.Path), Heard: log != nil}
+	for _, e := range program.Env {
+		what.Env = append(what.Env, []byte(e))
+	}
+	text, err := json.Marshal(what)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +187,7 @@ func (k *peer) start(ctx context.Context, program launch.Program, log func(level
 	if err != nil {
 		return nil, err
 	}
-	if out.Way.Address != "" { // else all calls go by way of the keeper
+	if out.Way.Address = string(out.Address); out.Way.Address != "" { // else all calls go by way of the keeper
 		c.own, _ = launch.Reach(ctx, out.Way)
 	}
 	return &launch.Running{Conn: c, Protocol: out.Protocol, Ended: c.ended, Close: c.close}, nil

@@ -48,13 +48,25 @@ type call struct {
 // starting is what is to be started.
 type starting struct {
 	launch.Program
+	Path  []byte // hides that of Program, and so does Env: neither need be UTF-8, as the strings of JSON are
+	Env   [][]byte
 	Heard bool // the engine wants the lines that it writes
+}
+
+// program is what is to be started.
+func (s starting) program() launch.Program {
+	s.Program.Path = string(s.Path)
+	for _, e := range s.Env {
+		s.Program.Env = append(s.Program.Env, string(e))
+	}
+	return s.Program
 }
 
 // outcome is how a start went.
 type outcome struct {
 	Protocol        int
 	Way             launch.Way // for what leaves nothing behind
+	Address         []byte     // of Way, which need not be UTF-8
 	Summary, Detail string     // what is wrong; the first is empty if nothing is
 }
 
@@ -93,6 +105,7 @@ func (s *server) take(k kind, number uint32, payload []byte) error {
 		if err := json.Unmarshal(payload, &what); err != nil {
 			return err
 		}
+		what.Program = what.program()
 		ctx := s.begin(number, none)
 		go s.start(ctx, number, what)
 	case callFrame:
@@ -213,6 +226,7 @@ func (s *server) start(ctx context.Context, number uint32, what starting) {
 		out.Protocol = r.Protocol
 		if r.Way != nil {
 			out.Way = r.Way()
+			out.Address = []byte(out.Way.Address)
 		}
 		p := &served{Running: r, program: what.Program}
 		p.end = sync.OnceFunc(func() {

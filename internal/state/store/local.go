@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/lethe-iac/lethe/internal/paths"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/zclconf/go-cty/cty"
@@ -130,12 +131,7 @@ func (l *Local) out(workspace string) string {
 }
 
 // at makes a configured path usable.
-func (l *Local) at(path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(l.opts.Dir, path)
-}
+func (l *Local) at(path string) string { return paths.In(l.opts.Dir, path) }
 
 // Place implements Placed. In and Out are no part of it, and neither is where the directory is: checkouts of one configuration are
 // in many.

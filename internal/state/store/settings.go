@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/lethe-iac/lethe/internal/paths"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/zclconf/go-cty/cty"
@@ -48,7 +49,7 @@ func (s Settings) File(path string) string {
 	if path == "" {
 		return ""
 	}
-	at := s.absolute(path)
+	at := paths.In(s.Dir, path)
 	if _, err := os.Stat(at); err == nil || !strings.ContainsAny(path, "~$") {
 		return at
 	}
@@ -64,14 +65,7 @@ func (s Settings) File(path string) string {
 		}
 		path = filepath.Join(home, rest)
 	}
-	return s.absolute(path)
-}
-
-func (s Settings) absolute(path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(s.Dir, path)
+	return paths.In(s.Dir, path)
 }
 
 // Schema is that of a driver's settings, in any order.

@@ -1,11 +1,12 @@
 package lethe
 
 import (
+	"cmp"
 	"context"
-	"path/filepath"
 	"sync"
 	"time"
 
+	"github.com/lethe-iac/lethe/internal/paths"
 	"github.com/lethe-iac/lethe/internal/provider/builtin"
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
@@ -43,10 +44,7 @@ func (p *Provider) until(ctx context.Context) (context.Context, func()) {
 
 // path is a path of the configuration as the system wants it.
 func (p *Provider) path(s string) string {
-	if filepath.IsAbs(s) {
-		return s
-	}
-	return filepath.Join(p.o.Dir, s)
+	return cmp.Or(paths.In(p.o.Dir, s), p.o.Dir)
 }
 
 // getenv looks a variable up, "" if it is not set.

@@ -9,10 +9,10 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/lethe-iac/lethe/internal/paths"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/state/store"
 	"github.com/zclconf/go-cty/cty"
@@ -55,10 +55,7 @@ func (r *reader) file(name string, env ...string) []byte {
 	if path == "" {
 		return nil
 	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(r.S.Dir, path)
-	}
-	text, err := os.ReadFile(path)
+	text, err := os.ReadFile(paths.In(r.S.Dir, path))
 	if err != nil {
 		r.Bad(name, "the file that %q names cannot be read: %w", cmp.Or(name, env[0]), err)
 	}

@@ -9,11 +9,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"filippo.io/age"
 	"filippo.io/age/agessh"
+	"github.com/lethe-iac/lethe/internal/paths"
 	"github.com/lethe-iac/lethe/internal/state/store"
 )
 
@@ -51,10 +51,7 @@ func newAge(s store.Settings) (Provider, error) {
 		}
 	}
 	if path, ok := s.Text("identity_file", "AGE_IDENTITY_FILE"); ok {
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(s.Dir, path)
-		}
-		text, err := os.ReadFile(path)
+		text, err := os.ReadFile(paths.In(s.Dir, path))
 		if err != nil {
 			return nil, s.Bad("identity_file", `"identity_file" cannot be read: %w`, err)
 		}

@@ -1,0 +1,186 @@
+package cli_test
+
+import (
+	"fmt"
+	"hash/fnv"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/lethe-iac/lethe/internal/provider/keeper"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// A place is a directory that scripts run in once more, and a way to call the program there.
+type place struct {
+	name string
+	// root makes the directory above that of the script; nil: as for other tests.
+	root func(t *testing.T) string
+	// setup changes how the script begins, once its files are there; nil: not at all.
+	setup func(t *testing.T, e *testscript.Env) error
+}
+
+var places = []place{
+	{name: "chdir", setup: func(t *testing.T, e *testscript.Env) error {
+		e.Setenv(called, "chdir")
+		return nil
+	}},
+	{name: "link", setup: func(t *testing.T, e *testscript.Env) error {
+		e.Cd = filepath.Join(t.TempDir(), "link")
+		return os.Symlink(e.WorkDir, e.Cd)
+	}},
+	{name: "below a link", setup: belowLink},
+	{name: "without PWD", setup: func(t *testing.T, e *testscript.Env) error {
+		e.Setenv(called, "bare")
+		return nil
+	}},
+	{name: "odd name", root: func(t *testing.T) string {
+		dir := filepath.Join(t.TempDir(), "a 'b\" \xfe e\u0301")
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Skip(err) // a file system that takes UTF-8 alone
+		}
+		return dir
+	}},
+	{name: "read-only parent", root: func(t *testing.T) string { return t.TempDir() }, setup: readOnly},
+	{name: "other device", setup: func(t *testing.T, e *testscript.Env) error {
+		dir, err := os.MkdirTemp("/dev/shm", "lethe-")
+		if err != nil {
+			t.Skip(err)
+		}
+		e.Defer(func() { os.RemoveAll(dir) })
+		e.Setenv("TMPDIR", dir)
+		return nil
+	}},
+}
+
+// called is the variable that says how the program is called.
+const called = "LETHE_TEST_CALLED"
+
+// jump is the variable with a symbolic link to a directory beside that of the script.
+const jump = "LETHE_TEST_JUMP"
+
+// belowLink has a script run below a symbolic link, and the program called with a path that leads over another one and
+// its parent.
+func belowLink(t *testing.T, e *testscript.Env) error {
+	dir, root := t.TempDir(), filepath.Dir(e.WorkDir)
+	e.Cd = filepath.Join(dir, "link", filepath.Base(e.WorkDir))
+	e.Setenv(called, "jump")
+	e.Setenv(jump, filepath.Join(dir, "jump"))
+	beside, err := os.MkdirTemp(root, "beside-")
+	if err == nil {
+		err = os.Symlink(beside, filepath.Join(dir, "jump"))
+	}
+	if err == nil {
+		err = os.Symlink(root, filepath.Join(dir, "link"))
+	}
+	e.Setenv("TF_CLI_CONFIG_FILE", filepath.Join(dir, "jump")+"/../"+filepath.Base(e.WorkDir)+"/.rc")
+	return err
+}
+
+// readOnly lets nothing be written beside the directory of the script. Root may do so anyway, so it is looked at, too.
+func readOnly(t *testing.T, e *testscript.Env) error {
+	root := filepath.Dir(e.WorkDir)
+	t.Cleanup(func() { os.Chmod(root, 0o755) })
+	e.Defer(func() {
+		if list, err := os.ReadDir(root); err != nil || len(list) != 1 {
+			t.Errorf("there is something beside the directory of the script: %s, %v", list, err)
+		}
+	})
+	return os.Chmod(root, 0o555)
+}
+
+// calledFrom is what the program gets as arguments and working directory, by what called says.
+func calledFrom(args []string) ([]string, string) {
+	how := os.Getenv(called)
+	if how == "bare" {
+		os.Unsetenv("PWD")
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		panic(err)
+	}
+	if len(args) == 1 && args[0] == keeper.Argument || how != "chdir" && how != "jump" {
+		return args, dir
+	}
+	to, from := dir, "/"
+	if how == "jump" {
+		from = filepath.Dir(os.Getenv(jump))
+		real, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			panic(err)
+		}
+		beside, err := filepath.EvalSymlinks(os.Getenv(jump))
+		if err != nil {
+			panic(err)
+		}
+		rel, err := filepath.Rel(filepath.Dir(beside), real)
+		if err != nil {
+			panic(err)
+		}
+		to = "jump/../" + rel
+	}
+	if err := os.Chdir(from); err != nil {
+		panic(err)
+	}
+	return append([]string{"-chdir=" + to}, args...), from
+}
+
+// stay are scripts that cannot run in a place, with the reason.
+var stay = map[string]map[string]string{}
+
+// TestPlaces runs scripts again from other directories, and called in other ways: the verdict of none may change. Each
+// run of the tests takes a part of the scripts, each in one place by its name; LETHE_LONG=1 runs all in all places.
+func TestPlaces(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("symbolic links and other names of directories")
+	}
+	p := params(setup)
+	p.Cmds["sshd"] = sshd(t)
+	servers(t, p)
+	runs, folders := map[string][]script{}, map[string]int{}
+	n := 0
+	for _, s := range scripts(t) {
+		h := fnv.New32a()
+		fmt.Fprint(h, s.folder, "/", s.name)
+		for i, in := range places {
+			all := os.Getenv("LETHE_LONG") != "" && os.Getenv("LETHE_PLACE") == "" || os.Getenv("LETHE_PLACE") == in.name
+			mine := int(h.Sum32()%uint32(len(places))) == i && h.Sum32()/uint32(len(places))%4 == 0
+			if (all || mine && os.Getenv("LETHE_PLACE") == "") && stay[in.name][s.folder+"/"+s.name] == "" {
+				runs[in.name] = append(runs[in.name], s)
+				folders[s.folder]++
+				n++
+			}
+		}
+	}
+	for _, s := range scripts(t) {
+		if folders[s.folder] == 0 {
+			t.Errorf("no script of the folder %s runs", s.folder)
+		}
+	}
+	if n < 200 {
+		t.Errorf("%d scripts run, and there should be 200", n)
+	}
+	for _, in := range places {
+		t.Run(in.name, func(t *testing.T) {
+			for _, s := range runs[in.name] {
+				t.Run(s.folder, func(t *testing.T) {
+					t.Parallel()
+					p := p
+					p.Files = []string{s.file}
+					if in.root != nil {
+						p.WorkdirRoot = in.root(t)
+					}
+					p.Setup = func(e *testscript.Env) error {
+						err := setup(e)
+						if err == nil && in.setup != nil {
+							err = in.setup(t, e)
+						}
+						return err
+					}
+					testscript.Run(t, p)
+				})
+			}
+		})
+	}
+}
