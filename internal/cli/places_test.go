@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/provider/keeper"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -100,8 +101,13 @@ func calledFrom(args []string) ([]string, string) {
 	if err != nil {
 		panic(err)
 	}
-	if len(args) == 1 && args[0] == keeper.Argument || how != "chdir" && how != "jump" {
+	if len(args) == 1 && args[0] == keeper.Argument || os.Getenv("COMP_LINE") != "" || how != "chdir" && how != "jump" {
 		return args, dir
+	}
+	for _, name := range []string{"TF_CLI_CONFIG_FILE", "TF_LOG_PATH"} { // these are relative to where the program is called
+		if path := os.Getenv(name); path != "" && !filepath.IsAbs(path) {
+			os.Setenv(name, filepath.Join(dir, path))
+		}
 	}
 	to, from := dir, "/"
 	if how == "jump" {
@@ -168,6 +174,7 @@ func TestPlaces(t *testing.T) {
 					t.Parallel()
 					p := p
 					p.Files = []string{s.file}
+					p.Deadline = time.Now().Add(5 * time.Minute) // a script that waits for ever fails
 					if in.root != nil {
 						p.WorkdirRoot = in.root(t)
 					}

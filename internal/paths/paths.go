@@ -60,7 +60,7 @@ func parent(dir string) string {
 // Follow returns where a path with slashes leads from dir, its symbolic links followed: relative as it is, unless one of
 // them is absolute. It returns the path itself if there is nothing.
 func Follow(dir, path string) string {
-	left, at := strings.Split(path, "/"), ""
+	left, at := strings.Split(path, "/"), "."
 	for range 255 { // as the kernel, it gives up some time
 		var link string
 		for link == "" && len(left) > 0 {
@@ -78,7 +78,7 @@ func Follow(dir, path string) string {
 				} else if link, err = os.Readlink(filepath.Join(dir, at, name)); err != nil {
 					return path
 				}
-			case at == "" || filepath.Base(at) == "..":
+			case at == "." || filepath.Base(at) == "..":
 				at = filepath.Join(at, "..")
 			default:
 				at = filepath.Dir(at)
@@ -91,7 +91,7 @@ func Follow(dir, path string) string {
 			}
 			return path
 		case link == "":
-			return filepath.ToSlash(filepath.Clean(at))
+			return filepath.ToSlash(at)
 		}
 		left = append(strings.Split(filepath.ToSlash(link), "/"), left...)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/provider"
@@ -78,6 +79,7 @@ func validateExec(config cty.Value) (ds provider.Diags) {
 type held struct {
 	Renew, Close []string
 	Dir, Format  string
+	Bytes        []byte `json:",omitempty"` // of Dir, where that is not UTF-8, as the strings of JSON are
 	Timeout      time.Duration
 	After        time.Duration // 0: it is not renewed
 	Input        json.RawMessage
@@ -176,6 +178,9 @@ func (h *held) private() []byte {
 	if h.Renew == nil && h.Close == nil {
 		return nil
 	}
+	if !utf8.ValidString(h.Dir) {
+		h.Bytes = []byte(h.Dir)
+	}
 	b, err := json.Marshal(h)
 	if err != nil {
 		panic(err) // its parts were JSON before
@@ -185,7 +190,11 @@ func (h *held) private() []byte {
 
 func readPrivate(private []byte) (*held, bool) {
 	h := &held{}
-	return h, len(private) > 0 && json.Unmarshal(private, h) == nil
+	ok := len(private) > 0 && json.Unmarshal(private, h) == nil
+	if h.Bytes != nil {
+		h.Dir = string(h.Bytes)
+	}
+	return h, ok
 }
 
 // command is one of the commands, with its input.
