@@ -2,7 +2,7 @@
 //
 // The kernel takes ".." as the parent of the directory that a symbolic link leads to. Taken away as text, "link/.."
 // is another directory. In is the one function that joins a working directory and a path. The paths of the language, in
-// which Terraform removes ".." as text, are the exception: Text joins them.
+// which Terraform removes ".." as text, are the exception: Text joins them. docs/guide/paths.md has a row for each path.
 package paths
 
 import (
