@@ -73,10 +73,10 @@ func (b both) Finish()                               { b.screen.Finish(); b.file
 func (s *Screen) Line(text string) { s.Tell(event.Note{Text: text}) }
 
 // Step prints one line of init's progress, with the code that programs know it by.
-func (s *Screen) Step(code, text string) { s.Tell(event.Note{Text: s.call.Named(text), Code: code}) }
+func (s *Screen) Step(code, text string) { s.Tell(event.Note{Text: s.call.Renamed(text), Code: code}) }
 
-// Named returns a sentence with the names that the program is called by.
-func (c *Call) Named(sentence string) string { return c.ViewOptions().Named(sentence) }
+// Renamed returns a sentence with the names that the program is called by.
+func (c *Call) Renamed(sentence string) string { return c.ViewOptions().Named(sentence) }
 
 // Print prints a command's result as it is.
 func (s *Screen) Print(text string) { io.WriteString(s.call.Stdout, text) }

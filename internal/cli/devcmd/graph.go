@@ -70,7 +70,7 @@ func runGraph(ctx context.Context, c *base.Call, f *graphFlags) int {
 	case all:
 		c.UI.Print(fullGraph(p.Program))
 	default:
-		c.UI.Print(resourceGraph(p.Program, c.Named))
+		c.UI.Print(resourceGraph(p.Program, c.Renamed))
 	}
 	return p.UI.DoneQuiet()
 }

@@ -162,9 +162,9 @@ func runLock(ctx context.Context, c *base.Call, f *lockFlags) int {
 		return c.UI.Fail()
 	}
 	if changed {
-		c.UI.Line(c.Named("\nSuccess! Lethe has updated the lock file.\n\nReview the changes in " + fetch.LockName + " and then commit to your\nversion control system to retain the new checksums.\n"))
+		c.UI.Line(c.Renamed("\nSuccess! Lethe has updated the lock file.\n\nReview the changes in " + fetch.LockName + " and then commit to your\nversion control system to retain the new checksums.\n"))
 	} else {
-		c.UI.Line(c.Named("\nSuccess! Lethe has validated the lock file and found no need for changes."))
+		c.UI.Line(c.Renamed("\nSuccess! Lethe has validated the lock file and found no need for changes."))
 	}
 	return c.UI.Done(base.ExitOK)
 }
@@ -234,7 +234,7 @@ func runVendor(ctx context.Context, c *base.Call, f *packageFlags) int {
 	}
 	c.UI.Line("\nSuccess! What init installs is in " + c.Operands[0] + ".")
 	if changed {
-		c.UI.Line(c.Named("Lethe has updated the lock file " + fetch.LockName + ". Commit it: it says what is\ntaken from there."))
+		c.UI.Line(c.Renamed("Lethe has updated the lock file " + fetch.LockName + ". Commit it: it says what is\ntaken from there."))
 	}
 	return c.UI.Done(base.ExitOK)
 }

@@ -62,7 +62,7 @@ func runLogin(ctx context.Context, c *base.Call) int {
 			c.Bag.Add(diag.Errorf("Failed to save the token", "The token for %s cannot be kept: %s.", a.host, err))
 			break
 		}
-		c.UI.Print(c.Named(fmt.Sprintf("\nSuccess! Lethe has obtained and saved an API token.\n\nThe new API token will be used for any future Lethe command that must make\nauthenticated requests to %s.\n", a.host)))
+		c.UI.Print(c.Renamed(fmt.Sprintf("\nSuccess! Lethe has obtained and saved an API token.\n\nThe new API token will be used for any future Lethe command that must make\nauthenticated requests to %s.\n", a.host)))
 	}
 	return c.UI.Done(base.ExitOK)
 }
@@ -129,7 +129,7 @@ func (a *attempt) agreed(how string) bool {
 	if a.kept.Plain() {
 		where = "Lethe will store the token in plain text in\nthe following file for use by subsequent commands:\n    " + a.kept.Keeper()
 	}
-	a.c.UI.Print(a.c.Named(fmt.Sprintf("Lethe will request an API token for %s %s\n\nIf login is successful, %s\n\n", a.host, how, where)))
+	a.c.UI.Print(a.c.Renamed(fmt.Sprintf("Lethe will request an API token for %s %s\n\nIf login is successful, %s\n\n", a.host, how, where)))
 	text, ok := a.c.UI.Ask(base.Question{Title: "Do you want to proceed?", Note: "Only 'yes' will be accepted to confirm."})
 	return ok && text == "yes"
 }
@@ -159,7 +159,7 @@ func (a *attempt) show(address string) {
 	case runtime.GOOS == "windows":
 		program, args = "rundll32", []string{"url.dll,FileProtocolHandler", address}
 	}
-	a.c.UI.Print(a.c.Named(fmt.Sprintf("\nLethe must now open a web browser to the login page for %s.\n\nIf a browser does not open this automatically, open the following URL to proceed:\n    %s\n\nLethe will now wait for the host to signal that login was successful.\n\n", a.host, address)))
+	a.c.UI.Print(a.c.Renamed(fmt.Sprintf("\nLethe must now open a web browser to the login page for %s.\n\nIf a browser does not open this automatically, open the following URL to proceed:\n    %s\n\nLethe will now wait for the host to signal that login was successful.\n\n", a.host, address)))
 	cmd := exec.Command(program, args...)
 	cmd.Env, cmd.Stderr = a.c.Environ, os.Stderr
 	if cmd.Start() == nil {

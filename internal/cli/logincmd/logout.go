@@ -30,7 +30,7 @@ func runLogout(ctx context.Context, c *base.Call) int {
 	case !found:
 		c.UI.Print(fmt.Sprintf("No credentials for %s are stored.\n", a.host))
 	default:
-		c.UI.Print(c.Named(fmt.Sprintf("Removing the stored credentials for %s from %s.\n\nSuccess! Lethe has removed the stored API token for %s.\n", a.host, a.kept.Keeper(), a.host)))
+		c.UI.Print(c.Renamed(fmt.Sprintf("Removing the stored credentials for %s from %s.\n\nSuccess! Lethe has removed the stored API token for %s.\n", a.host, a.kept.Keeper(), a.host)))
 	}
 	return c.UI.Done(base.ExitOK)
 }

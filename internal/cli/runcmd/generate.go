@@ -92,5 +92,5 @@ func (o *operation) writeGenerated(text []byte) bool {
 
 // reportGenerated says where the generated configuration is.
 func (o *operation) reportGenerated(name string) {
-	o.p.UI.Tell(event.Note{Text: o.p.Call.Named("\nLethe has generated configuration and written it to " + name + ". Please review the configuration and edit it as necessary before adding it to version control.")})
+	o.p.UI.Tell(event.Note{Text: o.p.Call.Renamed("\nLethe has generated configuration and written it to " + name + ". Please review the configuration and edit it as necessary before adding it to version control.")})
 }

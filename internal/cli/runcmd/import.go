@@ -80,7 +80,7 @@ func importOne(ctx context.Context, p *project.Project, to addr.Instance, id str
 	found(ws, to)
 	p.UI.Diagnostics(p.Bag.List())
 	p.Bag.Clear()
-	p.UI.Print(p.Call.Named("\nImport successful!\n\nThe resources that were imported are shown above. These resources are now in\nyour Lethe state and will henceforth be managed by Lethe.\n\n"))
+	p.UI.Print(p.Call.Renamed("\nImport successful!\n\nThe resources that were imported are shown above. These resources are now in\nyour Lethe state and will henceforth be managed by Lethe.\n\n"))
 	return p.UI.Done(base.ExitOK)
 }
 

@@ -252,7 +252,7 @@ func runRestore(ctx context.Context, c *base.Call, f *restoreFlags) int {
 
 // agreed says what is about to happen, and asks.
 func agreed(c *base.Call, diff *view.StateDifference, serial uint64, approved bool) bool {
-	c.UI.Print(c.Named(fmt.Sprintf("Lethe will put back the state with the serial %d:\n\n", serial)))
+	c.UI.Print(c.Renamed(fmt.Sprintf("Lethe will put back the state with the serial %d:\n\n", serial)))
 	for _, d := range diff.Objects {
 		switch {
 		case d.Before == nil:
@@ -266,6 +266,6 @@ func agreed(c *base.Call, diff *view.StateDifference, serial uint64, approved bo
 	if n := len(diff.Outputs); n > 0 {
 		c.UI.Print(fmt.Sprintf("  ~ outputs: %d\n", n))
 	}
-	c.UI.Print(c.Named("\nReal objects are not touched. Run \"lethe plan\" afterwards, to see how they differ\nfrom the state.\n"))
+	c.UI.Print(c.Renamed("\nReal objects are not touched. Run \"lethe plan\" afterwards, to see how they differ\nfrom the state.\n"))
 	return c.Approve(base.Approval{Given: approved, Title: "Do you want to restore this state?", Use: "-auto-approve", Refused: "Cancelled restoring the state."})
 }

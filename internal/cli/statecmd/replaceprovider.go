@@ -53,7 +53,7 @@ func runReplaceProvider(ctx context.Context, c *base.Call, f *replaceFlags) int 
 			c.UI.Print("No matching resources found.\n")
 			return nil, false
 		}
-		c.UI.Print(c.Named(fmt.Sprintf("Lethe will perform the following actions:\n\n  ~ Updating provider:\n    - %s\n    + %s\n\nChanging %d resources:\n\n", s.Resource(changed[0]).Provider.Provider, to, len(changed))))
+		c.UI.Print(c.Renamed(fmt.Sprintf("Lethe will perform the following actions:\n\n  ~ Updating provider:\n    - %s\n    + %s\n\nChanging %d resources:\n\n", s.Resource(changed[0]).Provider.Provider, to, len(changed))))
 		for _, r := range changed {
 			c.UI.Print("  " + r.String() + "\n")
 		}

@@ -50,7 +50,7 @@ func runForceUnlock(ctx context.Context, c *base.Call, f *unlockFlags) int {
 		c.Bag.Add(diag.Errorf("Failed to unlock state", "Nothing was unlocked: %s.", err))
 		return c.UI.Fail()
 	}
-	c.UI.Print(c.Named("Lethe state has been successfully unlocked!\n\nThe state has been unlocked, and Lethe commands should now be able to\nobtain a new lock on the remote state.\n"))
+	c.UI.Print(c.Renamed("Lethe state has been successfully unlocked!\n\nThe state has been unlocked, and Lethe commands should now be able to\nobtain a new lock on the remote state.\n"))
 	return c.UI.Done(base.ExitOK)
 }
 

@@ -76,5 +76,5 @@ func choose(c *base.Call, name string) bool {
 
 // switched says that there is a new workspace.
 func switched(c *base.Call, name string) {
-	c.UI.Print(c.Named(fmt.Sprintf("Created and switched to workspace %q!\n\nYou're now on a new, empty workspace. Workspaces isolate their state,\nso if you run \"lethe plan\" Lethe will not see any existing state\nfor this configuration.\n", name)))
+	c.UI.Print(c.Renamed(fmt.Sprintf("Created and switched to workspace %q!\n\nYou're now on a new, empty workspace. Workspaces isolate their state,\nso if you run \"lethe plan\" Lethe will not see any existing state\nfor this configuration.\n", name)))
 }
