@@ -153,6 +153,7 @@ var stay = []struct {
 		"init/modules_installed_and_upgraded", "init/modules_changed", "init/lock_file", "init/login", "cli/complete_fish", "directories/linked_module",
 	}},
 	{"chdir", "it says where path.cwd is", []string{"directories/linked"}},
+	{"without PWD", "path.cwd follows PWD", []string{"directories/linked"}},
 	{"below a link", "it says where path.cwd is", []string{"directories/linked"}},
 }
 
