@@ -441,7 +441,7 @@ func TestNotStorable(t *testing.T) {
 func TestRefused(t *testing.T) {
 	b := newBench(t)
 	for name, says := range map[string]string{
-		"cos": "which Terraform and OpenTofu have", "oss": "run \"init -migrate-state\" with one of these", "oci": "configure one of the backends below",
+		"cos": "which Terraform or OpenTofu has", "oss": "run \"init -migrate-state\" with one of these", "oci": "configure one of the backends below",
 		"artifactory": "Terraform removed it in version 1.3", "etcd": "terraform init -migrate-state", "etcdv3": "Terraform removed it", "manta": "Terraform removed it", "swift": "Terraform removed it",
 		"azure": "named \"azurerm\" now", "consl": "Did you mean \"consul\"?",
 	} {

@@ -50,7 +50,7 @@ func noDriver(name string) diag.Diagnostic {
 	case "cloud":
 		why = "There is no backend type named \"cloud\": its settings belong in a \"cloud\" block, which replaces the \"backend\" block."
 	case "cos", "oss", "oci":
-		why = fmt.Sprintf("Lethe does not support the backend %q, which Terraform and OpenTofu have. To move the state, configure one of the backends below, and run \"init -migrate-state\" with one of these programs.", name)
+		why = fmt.Sprintf("Lethe does not support the backend %q, which Terraform or OpenTofu has. To move the state, configure one of the backends below, and run \"init -migrate-state\" with one of these programs.", name)
 	}
 	return diag.Errorf("Unsupported backend type", "%s Available are: %s.", why, strings.Join(Drivers.Names(), ", "))
 }

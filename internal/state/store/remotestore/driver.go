@@ -101,7 +101,11 @@ func open(ctx context.Context, read *store.Reader, o Options, env ...string) (st
 		}
 	}
 	if o.Token == "" {
-		return nil, fmt.Errorf("there is no token for %s: run \"lethe login %s\", or set TF_TOKEN_%s", host, host, strings.NewReplacer(".", "_", "-", "__").Replace(host))
+		instead := "set TF_TOKEN_" + strings.NewReplacer(".", "_", "-", "__").Replace(host)
+		if strings.Contains(host, ":") { // no name of a variable has a colon
+			instead = fmt.Sprintf("write it into a block credentials %q of the CLI configuration", host)
+		}
+		return nil, fmt.Errorf("there is no token for %s: run \"lethe login %s\", or %s", host, host, instead)
 	}
 	if o.Base, err = s.Hosts.Service(ctx, host, "tfe.v2"); err != nil {
 		return nil, err
