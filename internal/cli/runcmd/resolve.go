@@ -81,18 +81,6 @@ func runResolve(ctx context.Context, c *base.Call, f *resolveFlags) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-// callsTo divides calls into those about an instance, and others.
-func callsTo(to addr.Instance, all []journal.Unknown) (calls, others []journal.Unknown) {
-	for _, u := range all {
-		if u.Object.Instance == to {
-			calls = append(calls, u)
-		} else {
-			others = append(others, u)
-		}
-	}
-	return calls, others
-}
-
 // known reports whether there is a call to settle.
 func known(c *base.Call, to addr.Instance, calls []journal.Unknown) bool {
 	if len(calls) == 0 {

@@ -6,6 +6,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state/journal"
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
@@ -41,7 +42,7 @@ func mayExist(pl *plan.Plan, ws *workspace.State) string {
 	}
 	var b strings.Builder
 	for _, u := range ws.Notes().Unknown {
-		if u.Creates() && creates[u.Object.Instance] {
+		if u.MayExist() && creates[u.Object.Instance] {
 			b.WriteString("  " + u.String() + "\n")
 		}
 	}
@@ -53,4 +54,16 @@ func found(ws *workspace.State, i addr.Instance) {
 	notes := ws.Notes()
 	_, notes.Unknown = callsTo(i, notes.Unknown)
 	ws.Note(notes)
+}
+
+// callsTo divides calls into those about an instance, and others.
+func callsTo(to addr.Instance, all []journal.Unknown) (calls, others []journal.Unknown) {
+	for _, u := range all {
+		if u.Object.Instance == to {
+			calls = append(calls, u)
+		} else {
+			others = append(others, u)
+		}
+	}
+	return calls, others
 }

@@ -10,11 +10,15 @@ import (
 // Creates reports whether the call would have created an object.
 func (u Unknown) Creates() bool { return strings.Contains(u.Action, "create") }
 
+// MayExist reports whether there may be an object that no state has. An object of terraform_data is nothing but its entry
+// in the state.
+func (u Unknown) MayExist() bool { return u.Creates() && u.Object.Type != "terraform_data" }
+
 // Settled reports whether the outcome of the call no longer matters. A refresh finds out about an update or a
 // destruction, and so does a change of the object in the state. A creation stays unknown until a user or an import
 // settles it: another object at its address does not show that the first one does not exist.
 func (u Unknown) Settled(s *state.Snapshot, refreshed bool) bool {
-	return !u.Creates() && (refreshed || entryDigest(u.Object, s.Get(u.Object)) != u.was)
+	return !u.MayExist() && (refreshed && !u.Creates() || entryDigest(u.Object, s.Get(u.Object)) != u.was)
 }
 
 // Empty reports whether nothing is noted.
