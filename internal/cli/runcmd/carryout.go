@@ -53,7 +53,7 @@ func (o *operation) carryOut(ctx context.Context, pl *plan.Plan, f *applyFlags) 
 	saved := o.ws.SaveApplied(done.Snapshot)
 	for _, ch := range pl.Changes {
 		if ch.Importing != nil && done.Snapshot != nil && done.Snapshot.Get(ch.Object) != nil {
-			found(o.ws, ch.Object.Instance)
+			imported(o.ws, ch.Object.Instance)
 		}
 	}
 	refreshed := o.p.Call.Command.Name == "refresh" // of which Terraform and OpenTofu say nothing more

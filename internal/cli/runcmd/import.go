@@ -77,7 +77,7 @@ func importOne(ctx context.Context, p *project.Project, to addr.Instance, id str
 	if !ok || !ws.Save(next) {
 		return p.UI.Fail()
 	}
-	found(ws, to)
+	imported(ws, to)
 	p.UI.Diagnostics(p.Bag.List())
 	p.Bag.Clear()
 	p.UI.Print(p.Call.Renamed("\nImport successful!\n\nThe resources that were imported are shown above. These resources are now in\nyour Lethe state and will henceforth be managed by Lethe.\n\n"))

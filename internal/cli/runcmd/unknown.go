@@ -49,8 +49,8 @@ func mayExist(pl *plan.Plan, ws *workspace.State) string {
 	return b.String()
 }
 
-// found settles the calls about an object that was imported: its outcome is known.
-func found(ws *workspace.State, i addr.Instance) {
+// imported settles the calls about an object that was imported: its outcome is known.
+func imported(ws *workspace.State, i addr.Instance) {
 	notes := ws.Notes()
 	_, notes.Unknown = callsTo(i, notes.Unknown)
 	ws.Note(notes)
