@@ -188,8 +188,9 @@ func runCrowd(t *testing.T, program string, n int, p place) {
 	var mu sync.Mutex
 	kills := 0
 	for i := range n {
-		d := &directory{t, program, t.TempDir(), append(os.Environ(), append(p.env, "TF_INPUT=0", "TF_CLI_CONFIG_FILE="+os.DevNull, "TF_VAR_n="+strconv.Itoa(n), "LETHE_BACKEND_WITHOUT_INIT=true")...)}
+		d := &directory{t, program, t.TempDir(), append(os.Environ(), append(p.env, "TF_INPUT=0", "TF_CLI_CONFIG_FILE="+os.DevNull, "TF_VAR_n="+strconv.Itoa(n))...)}
 		check(t, os.WriteFile(filepath.Join(d.dir, "main.tf"), []byte(crowd+p.backend), 0o600))
+		d.run(0, "init")
 		wg.Go(func() {
 			args := []string{"apply", "-auto-approve", "-lock-timeout=10m", fmt.Sprintf("-target=terraform_data.w[%d]", i)}
 			if i%3 == 0 {
@@ -218,8 +219,9 @@ func runCrowd(t *testing.T, program string, n int, p place) {
 	}
 	wg.Wait()
 	t.Logf("%d workers, %d of them killed", n, kills)
-	last := &directory{t, program, t.TempDir(), append(os.Environ(), append(p.env, "TF_INPUT=0", "TF_CLI_CONFIG_FILE="+os.DevNull, "TF_VAR_n="+strconv.Itoa(n), "LETHE_BACKEND_WITHOUT_INIT=true")...)}
+	last := &directory{t, program, t.TempDir(), append(os.Environ(), append(p.env, "TF_INPUT=0", "TF_CLI_CONFIG_FILE="+os.DevNull, "TF_VAR_n="+strconv.Itoa(n))...)}
 	check(t, os.WriteFile(filepath.Join(last.dir, "main.tf"), []byte(crowd+p.backend), 0o600))
+	last.run(0, "init")
 	if list := strings.Fields(last.run(0, "state", "list")); len(list) != n {
 		t.Errorf("%d objects are in the state, not %d: %s", len(list), n, list)
 	}

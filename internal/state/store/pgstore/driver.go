@@ -112,6 +112,7 @@ func escaped(text string) string {
 	if err != nil {
 		return text
 	}
+	u.ForceQuery = false // "?" without a parameter
 	u.RawQuery = strings.ReplaceAll(q.Encode(), "+", "%20")
 	return u.String()
 }

@@ -15,6 +15,7 @@ func TestConnectionStrings(t *testing.T) {
 		"postgres://me:p%40ss@127.0.0.1:5/db?sslmode=disable":                                                           {"me", "p@ss", "", "lethe"},
 		"postgresql://me@127.0.0.1:5/db?sslmode=disable&options=-c search_path=tofu":                                    {"me", "", "-c search_path=tofu", "lethe"},
 		"postgresql://me@127.0.0.1:5/db?sslmode=disable&options=-c%20search_path%3Dtofu":                                {"me", "", "-c search_path=tofu", "lethe"},
+		"postgres://me@127.0.0.1:5/db?":                                                                                 {"me", "", "", "lethe"},
 		"postgres://me@127.0.0.1:5/db?sslmode=disable&binary_parameters=yes&fallback_application_name=x":                {"me", "", "", "x"},
 		"host=127.0.0.1 port=5 user=me password=p@s=s dbname=db sslmode=disable binary_parameters=yes":                  {"me", "p@s=s", "", "lethe"},
 		"postgres://me@127.0.0.1:5/db?sslmode=disable&application_name=a&fallback_application_name=b&connect_timeout=3": {"me", "", "", "a"},
