@@ -61,6 +61,9 @@ func likeLibrary(t *rapid.T, f *frame.Frame, ctx *hcl.EvalContext, src string) {
 	want, diags := e.Value(ctx)
 	got, ok := value(f, src)
 	switch {
+	case !ok && !diags.HasErrors() && strings.Contains(src, "?") && !want.IsWhollyKnown():
+		// If the condition is unknown, Lethe still knows what both arms have in common, such as the length of a list. So
+		// it finds a mistake that the library finds when the condition is known.
 	case ok == diags.HasErrors():
 		t.Fatalf("%s\nok %v, and the library says %v", src, ok, diags)
 	case ok && !got.Raw.RawEquals(want) && !vaguer(got.Raw, want):
