@@ -55,7 +55,7 @@ func TestMarksBesidePeer(t *testing.T) {
 	got, want := strings.Split(hidden.Replace(out.String()), "\"#")[1:], strings.Split(hidden.Replace(string(theirs)), "\"#")[1:]
 	for i := range min(len(got), len(want)) {
 		tells := strings.Contains(list[i], "issensitive(") || strings.Contains(list[i], "can(")
-		if tells && strings.Contains(list[i], "var.e") { // Lethe keeps what they say of an ephemeral value ephemeral
+		if tells && strings.Contains(list[i], "var.e") { // in Lethe, their results for an ephemeral value are ephemeral
 			continue
 		}
 		if strings.Contains(want[i], "failed") { // Lethe refuses less, and an arm that fails marks the result of try

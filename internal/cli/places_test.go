@@ -101,7 +101,7 @@ func readOnly(t *testing.T, e *testscript.Env) error {
 	return os.Chmod(root, 0o555)
 }
 
-// calledFrom is what the program gets as arguments and working directory, by what called says.
+// calledFrom returns the arguments and the working directory of the program, according to the variable called.
 func calledFrom(args []string) ([]string, string) {
 	how := os.Getenv(called)
 	if how == "bare" {

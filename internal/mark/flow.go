@@ -3,6 +3,7 @@ package mark
 import (
 	"slices"
 
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -31,10 +32,9 @@ func Piece(v cty.Value) cty.Value {
 	if !v.IsMarked() {
 		return v
 	}
-	if bare, _ := v.Unmark(); bare.IsKnown() && !bare.IsNull() {
-		if text := pieceText(bare); len(text) >= LeastPiece {
-			return withPiece(v, text)
-		}
+	bare, _ := v.Unmark()
+	if text, _ := ctyvalue.Text(bare); len(text) >= LeastPiece {
+		return withPiece(v, text)
 	}
 	return v
 }

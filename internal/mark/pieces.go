@@ -1,8 +1,6 @@
 package mark
 
 import (
-	"strconv"
-
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -48,22 +46,6 @@ func (p *Pieces) Each(visit func(text string)) {
 	}
 }
 
-func pieceText(v cty.Value) string {
-	switch v.Type() {
-	case cty.String:
-		return v.AsString()
-	case cty.Number:
-		f := ctyvalue.Number(v)
-		if i, acc := f.Int64(); acc == 0 {
-			return strconv.FormatInt(i, 10)
-		}
-		if !f.IsInf() {
-			return f.Text('f', -1)
-		}
-	}
-	return ""
-}
-
 func eachText(v cty.Value, visit func(string)) {
 	_ = cty.Walk(v, func(_ cty.Path, v cty.Value) (bool, error) {
 		if !v.IsNull() && v.Type() == cty.String {
@@ -82,7 +64,7 @@ func markedTexts(v cty.Value, marked bool, visit func(string)) {
 	switch ty := v.Type(); {
 	case v.IsNull() || !v.IsKnown() || ty.IsCapsuleType():
 	case ty.IsPrimitiveType():
-		if text := pieceText(v); marked && len(text) >= LeastPiece {
+		if text, _ := ctyvalue.Text(v); marked && len(text) >= LeastPiece {
 			visit(text)
 		}
 	default:

@@ -91,7 +91,7 @@ func TestForms(t *testing.T) {
 		{paths.Text(top, ""), top},
 		{paths.Follow(top, "a/far"), "d/e"},
 		{paths.Follow(top+"/a", "far"), "../d/e"},
-		{paths.Follow(top+"/a", "../a/b"), "../a/b"}, // what leads over no link stays as it is
+		{paths.Follow(top+"/a", "../a/b"), "../a/b"}, // a path without links is unchanged
 		{paths.Follow(top, "abs/c"), filepath.Join(top, "a/b/c")},
 		{paths.Follow(top, "none/x"), "none/x"},
 		{paths.Follow(top, "."), "."},

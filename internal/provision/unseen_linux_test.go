@@ -12,7 +12,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// An ephemeral command does what it did, and is in no argument of the shell or of what the shell starts.
+// TestEphemeralCommandIsUnseen: an ephemeral command works as before. It is in no argument of the shell, or of a program
+// that the shell starts.
 func TestEphemeralCommandIsUnseen(t *testing.T) {
 	const sh = "#" + canary + "\n"
 	args := "cat /proc/$$/cmdline /proc/self/cmdline | tr '\\0' ' ' > args; "

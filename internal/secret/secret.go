@@ -23,6 +23,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -246,15 +247,10 @@ func (s *Set) check(text, owner string, allowed func(string) bool) (from Origin,
 func Leaves(v cty.Value, visit func(path cty.Path, leaf cty.Value, text string)) {
 	v, _ = mark.BareDeep(v)
 	_ = cty.Walk(v, func(path cty.Path, v cty.Value) (bool, error) {
-		switch {
-		case v.IsNull() || !v.IsKnown():
-			return false, nil
-		case v.Type() == cty.String:
-			visit(path, v, v.AsString())
-		case v.Type() == cty.Number && !v.AsBigFloat().IsInf():
-			visit(path, v, v.AsBigFloat().Text('f', -1))
+		if text, ok := ctyvalue.Text(v); ok {
+			visit(path, v, text)
 		}
-		return true, nil
+		return v.IsKnown() && !v.IsNull(), nil
 	})
 }
 

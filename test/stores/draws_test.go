@@ -297,7 +297,7 @@ func drawHTTP(r *rand.Rand, at string) *setup {
 }
 
 func startS3Recorder(t *testing.T, _ *seen) string {
-	// What was written with one key, and what is asked for with another, are of different accounts.
+	// Each access key has an account of its own.
 	return startS3(t, func(h http.Handler) http.Handler {
 		owner := sync.Map{}
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

@@ -1,9 +1,7 @@
 package initcmd
 
 import (
-	"maps"
 	"path/filepath"
-	"slices"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/project"
@@ -48,20 +46,22 @@ func (i *initialization) emptyDir() (bool, error) {
 	return true, nil
 }
 
+const inStack = "It is a part of a stack, which only HCP Terraform deploys."
+
 // unread are the endings of files that newer versions of Terraform read, and Lethe does not.
-var unread = map[string]string{
-	".tfquery.hcl":     "It has queries, which need the command \"query\" of Terraform 1.14.",
-	".tfcomponent.hcl": "It is a part of a stack, which only HCP Terraform deploys.",
-	".tfdeploy.hcl":    "It is a part of a stack, which only HCP Terraform deploys.",
-	".tfstack.hcl":     "It is a part of a stack, which only HCP Terraform deploys.",
+var unread = []struct{ suffix, why string }{
+	{".tfcomponent.hcl", inStack},
+	{".tfdeploy.hcl", inStack},
+	{".tfquery.hcl", "It has queries, which need the command \"query\" of Terraform 1.14."},
+	{".tfstack.hcl", inStack},
 }
 
 // warnUnread warns about files of the directory that have no effect.
 func (i *initialization) warnUnread() {
-	for _, suffix := range slices.Sorted(maps.Keys(unread)) {
-		found, _ := filepath.Glob(filepath.Join(i.p.Dir, "*"+suffix))
+	for _, u := range unread {
+		found, _ := filepath.Glob(filepath.Join(i.p.Dir, "*"+u.suffix))
 		for _, name := range found {
-			i.p.Bag.Add(diag.Warningf("File without effect", "Lethe does not read the file %s. %s", filepath.Base(name), unread[suffix]))
+			i.p.Bag.Add(diag.Warningf("File without effect", "Lethe does not read the file %s. %s", filepath.Base(name), u.why))
 		}
 	}
 }

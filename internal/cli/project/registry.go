@@ -177,11 +177,11 @@ func cacheDir(c *base.Call, name string) string {
 // error, also by commands that print a document.
 func cliConfig(c *base.Call, l limits.Limits) (*cliconfig.Settings, bool) {
 	getenv := func(name string) string {
-		if v := c.Getenv(name); name == "TF_CLI_CONFIG_FILE" || name == "TERRAFORM_CONFIG" {
-			return paths.In(c.Start, v)
-		} else {
-			return v
+		v := c.Getenv(name)
+		if name == "TF_CLI_CONFIG_FILE" || name == "TERRAFORM_CONFIG" {
+			v = paths.In(c.Start, v)
 		}
+		return v
 	}
 	s, ok := cliconfig.Load(getenv, l, c.Sources, &c.Bag, func(file string, err error) {
 		human := view.NewHuman(c.Stderr, c.Stderr, c.ViewOptions())

@@ -73,8 +73,7 @@ func (r *Run) observe(name string, args []cty.Value, result cty.Value) error {
 }
 
 // plainStrings finds strings that are public already, because they stand as plain values in the configuration or in a
-// variable that is neither ephemeral nor sensitive. What stands in the previous state is for the object to say that it
-// stands in.
+// variable that is neither ephemeral nor sensitive. Strings of the prior state are left to the object.
 type plainStrings struct {
 	run *Run
 

@@ -1,0 +1,26 @@
+package ctyvalue
+
+import (
+	"strconv"
+
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Text returns a string, or a number in decimal digits. It reports false for values of other types, null, unknown values and
+// infinity. v must not be marked.
+func Text(v cty.Value) (string, bool) {
+	switch {
+	case v.IsNull() || !v.IsKnown():
+	case v.Type() == cty.String:
+		return v.AsString(), true
+	case v.Type() == cty.Number:
+		f := Number(v)
+		if i, acc := f.Int64(); acc == 0 {
+			return strconv.FormatInt(i, 10), true
+		}
+		if !f.IsInf() {
+			return f.Text('f', -1), true
+		}
+	}
+	return "", false
+}
